@@ -1,0 +1,61 @@
+"""Simulate and match huge ensembles of limit order books, with the same bits on every engine.
+
+    import bookwarp as bw
+
+    run = bw.simulate(markets=1024, steps=500, seed=7)
+    print(run.summary())
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bookwarp.results.run import Run as Run
+    from bookwarp.results.store import load as load
+    from bookwarp.simulate import Simulation as Simulation
+    from bookwarp.simulate import simulate as simulate
+    from bookwarp.spec.agents import Mix as Mix
+    from bookwarp.spec.agents import draw_agent_types as draw_agent_types
+    from bookwarp.spec.codes import NO_PRICE as NO_PRICE
+    from bookwarp.spec.codes import AgentType as AgentType
+    from bookwarp.spec.codes import Side as Side
+    from bookwarp.spec.errors import BookwarpError as BookwarpError
+    from bookwarp.spec.errors import EngineError as EngineError
+    from bookwarp.spec.errors import ParameterError as ParameterError
+    from bookwarp.spec.errors import StoreError as StoreError
+
+# name -> module; a module is imported when its first name is used, so that `import bookwarp` is
+# light.
+_PUBLIC = {
+    "AgentType": "bookwarp.spec.codes",
+    "BookwarpError": "bookwarp.spec.errors",
+    "EngineError": "bookwarp.spec.errors",
+    "Mix": "bookwarp.spec.agents",
+    "NO_PRICE": "bookwarp.spec.codes",
+    "ParameterError": "bookwarp.spec.errors",
+    "Run": "bookwarp.results.run",
+    "Side": "bookwarp.spec.codes",
+    "Simulation": "bookwarp.simulate",
+    "StoreError": "bookwarp.spec.errors",
+    "draw_agent_types": "bookwarp.spec.agents",
+    "load": "bookwarp.results.store",
+    "simulate": "bookwarp.simulate",
+}
+
+__all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("bookwarp")
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'bookwarp' has no attribute {name!r}")
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

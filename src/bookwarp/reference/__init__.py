@@ -1,0 +1,1 @@
+"""The oracle: slow, obvious, one rule a file. Imports the specification only."""

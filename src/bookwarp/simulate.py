@@ -1,0 +1,491 @@
+"""Run call-auction ensembles: `simulate` in one call, `Simulation` step by step."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bookwarp.engines.registry import (
+    available_threads,
+    choose_engine,
+    engine_class,
+    engine_nbytes,
+)
+from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.parameters import PARAMETERS, check_value
+from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.state import State
+from bookwarp.tape import order_tape, tape_nbytes
+
+if TYPE_CHECKING:
+    from bookwarp.results.run import Run
+
+Progress = bool | Callable[[int, int], None] | None
+
+DEFAULT_RECORD = ("last", "volume")
+
+# A piece of a run is over in about this time, so that progress shows and an interrupt is heeded.
+_PIECE_SECONDS = 0.25
+# Share of the free memory that a run may take when no limit is given.
+_MEMORY_SHARE = 0.9
+
+_NAMES = (
+    *PARAMETERS,
+    *("mix", "agent_types", "stream", "window", "engine", "threads", "record", "record_every"),
+    *("depth_ticks", "book_markets", "tape_markets", "tape_steps", "memory_limit", "progress"),
+    *("checkpoint", "checkpoint_every"),
+)
+
+
+class Simulation:
+    """A call-auction ensemble that is run piece by piece; any cut gives the same result.
+
+    Args:
+        markets: number of independent markets.
+        agents: agents in each market.
+        levels: ticks on the grid, 8 .. 65536.
+        steps: steps planned in all, for `run`; `step` may go on beyond them.
+        seed, open_price, open_depth, max_qty, noise_spread, market_order_prob, maker_half_spread:
+            parameters of the model, one number or one per market; see docs/model.md.
+        mix: shares of the agent types, a `Mix` or a mapping.
+        agent_types: int8 [market, agent], instead of a mix.
+        stream: "default", or "paper" for the draws of the published engine.
+        window: "fixed" grid, or a grid "following" the price.
+        market_ids: int [market], the number under which a market draws; 0 .. markets-1 if None.
+        engine: "auto", "cpu" or "reference"; they give the same bits.
+        threads: threads of the cpu engine; all available processors if None.
+        record: names to record: last, volume, mid2, best_bid, best_ask, bid_depth, ask_depth,
+            book, tape.
+        record_every: steps between recorded rows.
+        depth_ticks: reach of bid_depth and ask_depth from the best price, ticks.
+        book_markets: markets whose whole book is recorded.
+        tape_markets, tape_steps: markets and steps whose orders are recorded.
+        memory_limit: bytes that the run may take; 90 % of the free memory if None.
+
+    Raises:
+        ParameterError: a parameter is outside its domain, before any work.
+        EngineError: the engine does not work here.
+    """
+
+    def __init__(
+        self,
+        markets: int,
+        agents: int = 256,
+        levels: int = 128,
+        steps: int = 500,
+        seed: Any = 0,
+        *,
+        open_price: Any = None,
+        open_depth: Any = 8,
+        mix: Any = None,
+        agent_types: Any = None,
+        max_qty: Any = 4,
+        noise_spread: Any = 3,
+        market_order_prob: Any = 0.10,
+        maker_half_spread: Any = 1,
+        stream: str = "default",
+        window: str = "fixed",
+        market_ids: Any = None,
+        engine: str = "auto",
+        threads: int | None = None,
+        record: Any = DEFAULT_RECORD,
+        record_every: int = 1,
+        depth_ticks: int = 5,
+        book_markets: Any = None,
+        tape_markets: Any = None,
+        tape_steps: Any = None,
+        memory_limit: int | None = None,
+        **unknown: Any,
+    ) -> None:
+        for name in unknown:
+            raise ParameterError(unknown_name("parameter", name, _NAMES))
+        auction = CallAuction.of(
+            markets,
+            agents=agents,
+            levels=levels,
+            seed=seed,
+            open_price=open_price,
+            open_depth=open_depth,
+            mix=mix,
+            agent_types=agent_types,
+            max_qty=max_qty,
+            noise_spread=noise_spread,
+            market_order_prob=market_order_prob,
+            maker_half_spread=maker_half_spread,
+            stream=stream,
+            window=window,
+            market_ids=market_ids,
+        )
+        plan = RecordPlan.of(
+            auction, record, record_every, depth_ticks, book_markets, tape_markets, tape_steps
+        )
+        self._begin(auction, plan, steps, engine, threads, memory_limit)
+
+    def _begin(
+        self,
+        auction: CallAuction,
+        plan: RecordPlan,
+        steps: int,
+        engine: str,
+        threads: int | None,
+        memory_limit: int | None,
+    ) -> None:
+        self.auction = auction
+        self.plan = plan
+        self.steps = int(check_value(PARAMETERS["steps"], steps))
+        self.steps_done = 0
+        self.elapsed_s = 0.0
+        """Seconds spent in the engine."""
+        self.engine = choose_engine(engine)
+        self.threads = _check_threads(threads)
+        self._memory_limit = _check_memory_limit(memory_limit)
+        self._history: list[dict[str, np.ndarray]] = []
+        auction.check_horizon(self.steps)
+        _check_tape_steps(plan, self.steps)
+        self._check_memory(plan.rows(0, self.steps))
+        self._engine = engine_class(self.engine)(auction, plan, self.threads)
+
+    def step(self, count: int = 1, progress: Progress = None) -> "Simulation":
+        """Run `count` more steps; interrupted by Ctrl-C it stops between two steps.
+
+        Args:
+            count: steps to run, >= 0.
+            progress: True for a bar on stderr, or a function of (steps done, steps wanted).
+
+        Returns:
+            The simulation itself.
+
+        Raises:
+            ParameterError: `count` is no step count, or the run would overflow or not fit in
+                memory.
+            KeyboardInterrupt: after the piece that was running; `step` or `save` may follow.
+        """
+        count = int(check_value(PARAMETERS["steps"], count))
+        for _ in self._pieces(count, progress):
+            pass
+        return self
+
+    def run(self, progress: Progress = None) -> "Run":
+        """Run what is left of the planned steps and return the result."""
+        self.step(max(0, self.steps - self.steps_done), progress)
+        return self.result()
+
+    def result(self) -> "Run":
+        """Return what has happened so far, as a `Run`; the simulation can go on."""
+        from bookwarp.results.run import Run
+
+        tape = None
+        if len(self.plan.tape_markets):
+            tape = order_tape(self.auction, self.plan, self.steps_done)
+        return Run(
+            auction=self.auction,
+            plan=self.plan,
+            state=self.state(),
+            history=self.history,
+            tape=tape,
+            engine=self.engine,
+            elapsed_s=self.elapsed_s,
+        )
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        """The recorded rows so far: int64 [row, market]; books [row, chosen market, level]."""
+        if len(self._history) > 1:
+            names = self._history[0]
+            whole = {n: np.concatenate([piece[n] for piece in self._history]) for n in names}
+            self._history = [whole]
+        empty = self.plan.allocate(self.auction, 0)
+        history = dict(self._history[0]) if self._history else empty
+        if "volume" in history:
+            history["volume"] = np.diff(history["volume"], axis=0, prepend=0)
+        return history
+
+    def state(self) -> State:
+        """Return a copy of the state after the last step."""
+        return self._engine.read_state()
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the canonical state: the same on every engine and for every cut."""
+        return self.state().digest()
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint from which `resume` goes on, replacing the one at `path`.
+
+        The file appears whole or not at all.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        from bookwarp.results.checkpoint import Checkpoint, write_checkpoint
+
+        if len(self._history) > 1:
+            _ = self.history
+        checkpoint = Checkpoint(
+            auction=self.auction,
+            plan=self.plan,
+            state=self.state(),
+            steps=self.steps,
+            rows=self._history[0] if self._history else self.plan.allocate(self.auction, 0),
+            engine=self.engine,
+            elapsed_s=self.elapsed_s,
+        )
+        write_checkpoint(path, checkpoint)
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | Path,
+        *,
+        engine: str = "auto",
+        threads: int | None = None,
+        memory_limit: int | None = None,
+    ) -> "Simulation":
+        """Go on from a checkpoint, on any engine, with any number of threads.
+
+        Raises:
+            StoreError: the file is missing, damaged, or not a checkpoint of bookwarp.
+        """
+        from bookwarp.results.checkpoint import read_checkpoint
+
+        kept = read_checkpoint(path)
+        simulation = cls.__new__(cls)
+        simulation._begin(kept.auction, kept.plan, kept.steps, engine, threads, memory_limit)
+        simulation._engine.write_state(kept.state)
+        simulation.steps_done = kept.state.step
+        simulation.elapsed_s = kept.elapsed_s
+        if kept.rows and kept.plan.rows(0, kept.state.step):
+            simulation._history = [kept.rows]
+        return simulation
+
+    def _pieces(self, count: int, progress: Progress) -> Iterator[None]:
+        """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing after each."""
+        start, stop = self.steps_done, self.steps_done + count
+        self.auction.check_horizon(stop)
+        wanted = self.plan.rows(start, stop)
+        if stop > self.steps:
+            self._check_memory(self.plan.rows(0, stop))
+        rows = self.plan.allocate(self.auction, wanted)
+        filled = 0
+        piece = 1
+        try:
+            with _progress_bar(progress, count) as report:
+                while self.steps_done < stop:
+                    here = self.steps_done
+                    steps = min(piece, stop - here)
+                    upto = filled + self.plan.rows(here, here + steps)
+                    began = time.perf_counter()
+                    with _signals_deferred():
+                        self._engine.run(steps, {n: a[filled:upto] for n, a in rows.items()})
+                        spent = time.perf_counter() - began
+                        self.elapsed_s += spent
+                        self.steps_done += steps
+                        filled = upto
+                    report(self.steps_done - start, count)
+                    yield
+                    rate = steps / max(spent, 1e-9)
+                    piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * piece))
+        finally:
+            if filled:
+                self._history.append({name: array[:filled] for name, array in rows.items()})
+
+    def _check_memory(self, rows: int) -> None:
+        state = engine_nbytes(self.engine, self.auction)
+        records = self.plan.nbytes(self.auction, rows) + tape_nbytes(self.auction, self.plan)
+        limit = self._memory_limit
+        if state + records <= limit:
+            return
+        lower = "markets or levels"
+        if records > state:
+            lower = "markets, steps or what is recorded, or raise record_every"
+        raise ParameterError(
+            f"this run would take {_gigabytes(state + records)} ({_gigabytes(state)} for the "
+            f"books, {_gigabytes(records)} for {rows} recorded rows); {_gigabytes(limit)} may be "
+            f"used: lower {lower}, or set memory_limit"
+        )
+
+
+def simulate(
+    markets: int,
+    agents: int = 256,
+    levels: int = 128,
+    steps: int = 500,
+    seed: Any = 0,
+    *,
+    open_price: Any = None,
+    open_depth: Any = 8,
+    mix: Any = None,
+    agent_types: Any = None,
+    max_qty: Any = 4,
+    noise_spread: Any = 3,
+    market_order_prob: Any = 0.10,
+    maker_half_spread: Any = 1,
+    stream: str = "default",
+    window: str = "fixed",
+    market_ids: Any = None,
+    engine: str = "auto",
+    threads: int | None = None,
+    record: Any = DEFAULT_RECORD,
+    record_every: int = 1,
+    depth_ticks: int = 5,
+    book_markets: Any = None,
+    tape_markets: Any = None,
+    tape_steps: Any = None,
+    memory_limit: int | None = None,
+    progress: Progress = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 60.0,
+    **unknown: Any,
+) -> "Run":
+    """Run a call-auction ensemble for `steps` steps and return what happened.
+
+    Args:
+        markets, agents, levels, steps, seed, open_price, open_depth, mix, agent_types, max_qty,
+            noise_spread, market_order_prob, maker_half_spread, stream, window, market_ids,
+            engine, threads, record, record_every, depth_ticks, book_markets, tape_markets,
+            tape_steps, memory_limit: as for `Simulation`.
+        progress: True for a bar on stderr, or a function of (steps done, steps wanted).
+        checkpoint: file to leave behind when the run is interrupted, and every
+            `checkpoint_every` seconds before; `Simulation.resume` goes on from it.
+        checkpoint_every: seconds between checkpoints.
+
+    Raises:
+        ParameterError: a parameter is outside its domain, before any work.
+        EngineError: the engine does not work here.
+        StoreError: the checkpoint cannot be written.
+        KeyboardInterrupt: after the checkpoint, if any, is written.
+    """
+    simulation = Simulation(
+        markets,
+        agents,
+        levels,
+        steps,
+        seed,
+        open_price=open_price,
+        open_depth=open_depth,
+        mix=mix,
+        agent_types=agent_types,
+        max_qty=max_qty,
+        noise_spread=noise_spread,
+        market_order_prob=market_order_prob,
+        maker_half_spread=maker_half_spread,
+        stream=stream,
+        window=window,
+        market_ids=market_ids,
+        engine=engine,
+        threads=threads,
+        record=record,
+        record_every=record_every,
+        depth_ticks=depth_ticks,
+        book_markets=book_markets,
+        tape_markets=tape_markets,
+        tape_steps=tape_steps,
+        memory_limit=memory_limit,
+        **unknown,
+    )
+    return run_with_checkpoints(simulation, checkpoint, checkpoint_every, progress)
+
+
+def run_with_checkpoints(
+    simulation: Simulation,
+    checkpoint: str | Path | None,
+    checkpoint_every: float = 60.0,
+    progress: Progress = None,
+) -> "Run":
+    """Finish `simulation`; leave a checkpoint every so often and when it is interrupted.
+
+    The checkpoint of a run that ends is removed.
+    """
+    if checkpoint is None:
+        return simulation.run(progress)
+    from bookwarp.results.checkpoint import check_writable
+
+    path = Path(checkpoint)
+    check_writable(path)
+    saved = time.monotonic()
+    try:
+        for _ in simulation._pieces(max(0, simulation.steps - simulation.steps_done), progress):
+            if time.monotonic() - saved > checkpoint_every:
+                simulation.save(path)
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        simulation.save(path)
+        raise
+    path.unlink(missing_ok=True)
+    return simulation.result()
+
+
+@contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Hold Ctrl-C and termination back until the piece that is running is whole."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        caught.append(number)
+
+    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if caught:
+            signal.raise_signal(caught[0])
+
+
+@contextmanager
+def _progress_bar(progress: Progress, total: int) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of (done, total) that shows progress as asked."""
+    if callable(progress):
+        yield progress
+        return
+    if not progress:
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("steps", total=total)
+        yield lambda done, total: bar.update(task, completed=done)
+
+
+def _check_threads(threads: Any) -> int:
+    available = available_threads()
+    if threads is None:
+        return available
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer):
+        raise ParameterError(f"threads must be an integer, not {threads!r}")
+    if not 1 <= threads <= 1024:
+        raise ParameterError(f"threads = {threads} is outside 1 .. 1024")
+    return int(threads)
+
+
+def _check_memory_limit(limit: Any) -> int:
+    if limit is None:
+        import psutil
+
+        return int(psutil.virtual_memory().available * _MEMORY_SHARE)
+    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
+        raise ParameterError(f"memory_limit must be a positive number of bytes, not {limit!r}")
+    return int(limit)
+
+
+def _check_tape_steps(plan: RecordPlan, steps: int) -> None:
+    if len(plan.tape_steps) and plan.tape_steps[-1] >= steps:
+        raise ParameterError(
+            f"tape_steps: {plan.tape_steps[-1]} is outside 0 .. {steps - 1} (steps - 1)"
+        )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.3g} GB"

@@ -1,0 +1,36 @@
+"""Integer codes shared by every engine. Append only: a code never changes its meaning."""
+
+from enum import IntEnum
+
+NO_PRICE = -(2**63)
+"""Recorded in place of a best price where a side of the book is empty (int64 minimum)."""
+
+
+class Side(IntEnum):
+    """Side of an order."""
+
+    SELL = -1
+    BUY = 1
+
+
+class AgentType(IntEnum):
+    """The four rules an agent can follow."""
+
+    NOISE = 0
+    MOMENTUM = 1
+    MAKER = 2
+    FUNDAMENTAL = 3
+
+
+class Stream(IntEnum):
+    """Where the agents' draws come from."""
+
+    DEFAULT = 0
+    PAPER = 1
+
+
+class Window(IntEnum):
+    """What the price grid does when the price moves."""
+
+    FIXED = 0
+    FOLLOWING = 1

@@ -1,0 +1,243 @@
+"""A call-auction ensemble, described: every parameter checked, nothing run yet."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bookwarp.spec.agents import Mix, exact_type_counts
+from bookwarp.spec.codes import AgentType, Stream, Window
+from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.parameters import PAPER_MAX_QTY, PARAMETERS, Value, check_value
+
+SHARES = tuple(code.name.lower() for code in AgentType)
+_INT64_MAX = 2**63 - 1
+_COUNTED = ("agents", "levels")
+_VARYING = (
+    "seed",
+    "open_price",
+    "open_depth",
+    "max_qty",
+    "noise_spread",
+    "market_order_prob",
+    "maker_half_spread",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CallAuction:
+    """M independent call-auction markets; build one with `CallAuction.of`, which checks it.
+
+    A field that varies by market is a read-only array [market]; the others are plain numbers.
+    """
+
+    markets: int
+    agents: int
+    levels: int
+    stream: Stream
+    window: Window
+    seed: Value
+    open_price: Value
+    open_depth: Value
+    max_qty: Value
+    noise_spread: Value
+    market_order_prob: Value
+    maker_half_spread: Value
+    mix: dict[str, float | np.ndarray] | None
+    """Shares by type name; None when `agent_types` is given."""
+    agent_types: np.ndarray | None
+    """int8 [market, agent], or None: exact counts from `mix`, agents ordered by type."""
+    market_ids: np.ndarray
+    """int64 [market]; the number under which each market draws."""
+
+    @classmethod
+    def of(
+        cls,
+        markets: Any,
+        *,
+        mix: Any = None,
+        agent_types: Any = None,
+        stream: Any = "default",
+        window: Any = "fixed",
+        market_ids: Any = None,
+        **parameters: Any,
+    ) -> "CallAuction":
+        """Check every parameter and return the description.
+
+        Args:
+            markets: number of markets.
+            mix: `Mix` or mapping of shares; the default mix if None.
+            agent_types: int8 [market, agent], instead of a mix.
+            stream: "default" or "paper".
+            window: "fixed" or "following".
+            market_ids: int [market]; 0 .. markets-1 if None.
+            **parameters: names of `PARAMETERS`; what is left out or None takes its default.
+
+        Raises:
+            ParameterError: naming the field, the value and the limit.
+        """
+        known = (*_COUNTED, *_VARYING)
+        for name in parameters:
+            if name not in known:
+                extra = ("markets", "mix", "agent_types", "stream", "window", "market_ids")
+                raise ParameterError(unknown_name("parameter", name, (*extra, *known)))
+        count = int(check_value(PARAMETERS["markets"], markets))
+        values: dict[str, Value] = {}
+        for name in known:
+            given = parameters.get(name)
+            if name == "open_price" and given is None:
+                given = int(values["levels"]) // 2
+            if given is None:
+                given = PARAMETERS[name].default
+            values[name] = check_value(PARAMETERS[name], given, count)
+        if mix is not None and agent_types is not None:
+            raise ParameterError("give either mix or agent_types, not both")
+        auction = cls(
+            markets=count,
+            agents=int(values.pop("agents")),
+            levels=int(values.pop("levels")),
+            stream=Stream[_choice("stream", stream, Stream)],
+            window=Window[_choice("window", window, Window)],
+            mix=None if agent_types is not None else Mix.of(mix or Mix()).resolved(count),
+            agent_types=None,
+            market_ids=_check_market_ids(market_ids, count),
+            **values,  # type: ignore[arg-type]
+        )
+        object.__setattr__(auction, "agent_types", _check_agent_types(agent_types, auction))
+        _check_together(auction)
+        return auction
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the parameters that have one value per market; shares as "mix_noise"."""
+        names = [name for name in _VARYING if isinstance(getattr(self, name), np.ndarray)]
+        names += [f"mix_{s}" for s, v in (self.mix or {}).items() if isinstance(v, np.ndarray)]
+        return tuple(names)
+
+    def per_market(self, name: str) -> np.ndarray:
+        """Return parameter `name` with one value per market, read-only [market]."""
+        value = (self.mix or {})[name[4:]] if name.startswith("mix_") else getattr(self, name)
+        dtype = np.uint64 if name == "seed" else None
+        return np.broadcast_to(np.asarray(value, dtype), (self.markets,))
+
+    def type_counts(self) -> np.ndarray:
+        """Return how many agents of each type every market has, int64 [market, type]."""
+        if self.agent_types is not None:
+            columns = [(self.agent_types == code).sum(axis=1) for code in AgentType]
+            return np.stack(columns, axis=1).astype(np.int64)
+        shares = np.stack([self.per_market(f"mix_{share}") for share in SHARES], axis=1)
+        return exact_type_counts(shares, self.agents)
+
+    def subset(self, rows: np.ndarray) -> "CallAuction":
+        """Return the ensemble of some markets alone; each draws as it does in the whole."""
+
+        def pick(value: Any) -> Any:
+            return value[rows] if isinstance(value, np.ndarray) else value
+
+        fields = {name: pick(getattr(self, name)) for name in _VARYING}
+        mix = None if self.mix is None else {n: pick(v) for n, v in self.mix.items()}
+        return CallAuction(
+            markets=len(rows),
+            agents=self.agents,
+            levels=self.levels,
+            stream=self.stream,
+            window=self.window,
+            mix=mix,
+            agent_types=pick(self.agent_types),
+            market_ids=self.market_ids[rows],
+            **fields,
+        )
+
+    def check_horizon(self, steps: int) -> None:
+        """Refuse a run of `steps` steps in all in which an int64 could overflow.
+
+        A side of a book never holds more than open_depth + agents * largest order * steps lots,
+        and no price is farther from open_price than (steps + 1) * levels ticks.
+        """
+        check_value(PARAMETERS["steps"], steps)
+        largest = np.asarray(self.max_qty, object) + (self.stream is Stream.PAPER)
+        lots = np.asarray(self.open_depth, object) + self.agents * largest * steps
+        _refuse_overflow(
+            lots,
+            f"open_depth + agents * max_qty * steps = {{}}{{}} could overflow a quantity "
+            f"(limit 2**63 - 1): lower max_qty, agents ({self.agents}), steps ({steps}) or "
+            f"open_depth",
+        )
+        if self.window is Window.FOLLOWING:
+            reach = abs(np.asarray(self.open_price, object)) + (steps + 1) * self.levels
+            _refuse_overflow(
+                reach,
+                f"abs(open_price) + (steps + 1) * levels = {{}}{{}} could overflow a price "
+                f"(limit 2**63 - 1): bring open_price nearer to 0, or lower steps ({steps})",
+            )
+
+
+def _refuse_overflow(bound: Any, sentence: str) -> None:
+    values = np.asarray(bound, object)
+    worst = int(np.argmax(values)) if values.ndim else None
+    value = values.reshape(-1)[worst or 0]
+    if value > _INT64_MAX:
+        where = "" if worst is None else f" in market {worst}"
+        raise ParameterError(sentence.format(value, where))
+
+
+def _choice(name: str, value: Any, codes: Any) -> str:
+    names = [code.name.lower() for code in codes]
+    if isinstance(value, codes):
+        return str(value.name)
+    if value not in names:
+        raise ParameterError(unknown_name(name, value, names))
+    return str(value).upper()
+
+
+def _check_market_ids(value: Any, markets: int) -> np.ndarray:
+    ids = np.arange(markets) if value is None else np.asarray(value)
+    if ids.ndim == 0:
+        ids = ids.reshape(1)
+    checked = check_value(PARAMETERS["market_ids"], ids, markets)
+    assert isinstance(checked, np.ndarray)
+    return checked
+
+
+def _check_agent_types(value: Any, auction: CallAuction) -> np.ndarray | None:
+    if value is None:
+        return None
+    types = np.asarray(value)
+    shape = (auction.markets, auction.agents)
+    if types.shape != shape:
+        raise ParameterError(
+            f"agent_types has shape {types.shape}; markets and agents ask for {shape}"
+        )
+    if types.dtype.kind not in "iu":
+        raise ParameterError(f"agent_types must hold integer codes, not {types.dtype}")
+    last = max(AgentType)
+    bad = (types < 0) | (types > last)
+    if np.any(bad):
+        market, agent = (int(i) for i in np.argwhere(bad)[0])
+        raise ParameterError(
+            f"agent_types[{market}, {agent}] = {types[market, agent]} is outside 0 .. {last:d}"
+        )
+    kept = types.astype(np.int8)
+    kept.flags.writeable = False
+    return kept
+
+
+def _check_together(auction: CallAuction) -> None:
+    """Check what depends on more than one parameter."""
+    if auction.window is Window.FIXED:
+        _check_all("open_price", auction, 1, auction.levels - 2, "levels - 2")
+    if auction.stream is Stream.PAPER:
+        _check_all("max_qty", auction, 1, PAPER_MAX_QTY, 'stream "paper"')
+        _check_all("noise_spread", auction, 0, PAPER_MAX_QTY // 2 - 1, 'stream "paper"')
+    auction.check_horizon(0)
+
+
+def _check_all(name: str, auction: CallAuction, low: int, high: int, why: str) -> None:
+    values = auction.per_market(name)
+    bad = (values < low) | (values > high)
+    if np.any(bad):
+        market = int(np.argmax(bad))
+        where = f" in market {market}" if isinstance(getattr(auction, name), np.ndarray) else ""
+        raise ParameterError(
+            f"{name} = {values[market]}{where} is outside {low} .. {high} ({why})"
+        )

@@ -1,0 +1,100 @@
+"""The parameters of a call-auction ensemble: one table of names, domains and defaults."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from bookwarp.spec.errors import ParameterError
+
+Value = int | float | np.ndarray
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its domain is `low` .. `high`, both included."""
+
+    name: str
+    low: int
+    high: int
+    default: int | float | None
+    unit: str
+    meaning: str
+    per_market: bool = True
+    real: bool = False
+
+
+_INT64_MAX = 2**63 - 1
+_TABLE = (
+    Parameter("markets", 1, 2**31 - 1, None, "1", "independent markets", per_market=False),
+    Parameter("agents", 1, 2**30, 256, "1", "agents in each market", per_market=False),
+    Parameter("levels", 8, 65_536, 128, "1", "ticks on the grid", per_market=False),
+    Parameter("steps", 0, 2**32 - 1, 500, "1", "auctions in a row", per_market=False),
+    Parameter("seed", 0, 2**64 - 1, 0, "1", "seed of the random stream"),
+    Parameter("open_price", -_INT64_MAX, _INT64_MAX, None, "tick", "centre of the opening book"),
+    Parameter("open_depth", 0, _INT64_MAX, 8, "lot", "lots a tick below and above open_price"),
+    Parameter("max_qty", 1, 2**31 - 1, 4, "lot", "largest order; sizes are uniform on 1 .. max_qty"),
+    Parameter("noise_spread", 0, 2**30 - 1, 3, "tick", "farthest a noise order is from the mid"),
+    Parameter(
+        "market_order_prob", 0, 1, 0.10, "1", "chance that an order is marketable", real=True
+    ),
+    Parameter("maker_half_spread", 0, 2**31 - 1, 1, "tick", "distance of a maker from the mid"),
+    Parameter("market_ids", 0, 2**31 - 1, None, "1", "number under which a market draws"),
+)
+PARAMETERS: dict[str, Parameter] = {parameter.name: parameter for parameter in _TABLE}
+
+PAPER_MAX_QTY = 2**24
+"""Stream "paper" multiplies in float32: a larger size or spread is not exact there."""
+
+
+def check_value(parameter: Parameter, value: Any, markets: int = 1) -> Value:
+    """Return `value` as an int, a float or a read-only array [market] inside the domain.
+
+    Raises:
+        ParameterError: wrong type or shape, or outside the domain; the message names the
+            parameter, the value and the limit.
+    """
+    if np.ndim(value) > 0:
+        return _check_array(parameter, value, markets)
+    if isinstance(value, np.ndarray):
+        value = value[()]
+    wanted = Real if parameter.real else Integral
+    if isinstance(value, bool | np.bool_) or not isinstance(value, wanted):
+        kind = "a number" if parameter.real else "an integer"
+        raise ParameterError(f"{parameter.name} must be {kind}, not {value!r}")
+    plain = float(value) if parameter.real else int(value)
+    if not parameter.low <= plain <= parameter.high:
+        raise ParameterError(_outside(parameter, plain))
+    return plain
+
+
+def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
+    name = parameter.name
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        raise ParameterError(f"{name} is not a regular array: {error}") from None
+    if not parameter.per_market:
+        raise ParameterError(f"{name} is the same for all markets: give one number, not an array")
+    if array.shape != (markets,):
+        raise ParameterError(
+            f"{name} has shape {array.shape}; it must be one number or one per market, "
+            f"shape ({markets},)"
+        )
+    if array.dtype.kind not in ("iuf" if parameter.real else "iu"):
+        kind = "numbers" if parameter.real else "integers"
+        raise ParameterError(f"{name} must hold {kind}, not {array.dtype}")
+    bad = ~((array >= parameter.low) & (array <= parameter.high))
+    if np.any(bad):
+        market = int(np.argmax(bad))
+        raise ParameterError(_outside(parameter, array[market].item(), market))
+    dtype = np.float64 if parameter.real else np.uint64 if parameter.name == "seed" else np.int64
+    kept = array.astype(dtype)
+    kept.flags.writeable = False
+    return kept
+
+
+def _outside(parameter: Parameter, value: float, market: int | None = None) -> str:
+    where = "" if market is None else f" in market {market}"
+    return f"{parameter.name} = {value}{where} is outside {parameter.low} .. {parameter.high}"

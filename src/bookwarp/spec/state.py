@@ -1,0 +1,85 @@
+"""The state of an ensemble between two steps: its layout, its opening, its digest."""
+
+import hashlib
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from bookwarp.spec.codes import Window
+from bookwarp.spec.market import CallAuction
+
+# name -> (dimensions, unit, meaning); every array is int64 and C-contiguous. The order is the
+# order of the digest.
+STATE_LAYOUT: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "bid": (("market", "level"), "lot", "resting buy quantity"),
+    "ask": (("market", "level"), "lot", "resting sell quantity"),
+    "last": (("market",), "tick", "price of the last auction that traded"),
+    "prev_mid2": (("market",), "half tick", "twice the last mid, counted from base"),
+    "base": (("market",), "tick", "price of level 0"),
+    "volume": (("market",), "lot", "lots traded so far"),
+    "trades": (("market",), "1", "auctions so far that traded"),
+    "pruned_bid": (("market",), "lot", "buy lots cancelled because the window moved"),
+    "pruned_ask": (("market",), "lot", "sell lots cancelled because the window moved"),
+}
+
+_DIGEST_HEADER = b"bookwarp call-auction state 1\n"
+
+
+@dataclass(eq=False)
+class State:
+    """All that changes while an ensemble runs; `STATE_LAYOUT` says what each array is."""
+
+    step: int
+    """Steps done so far."""
+    bid: np.ndarray
+    ask: np.ndarray
+    last: np.ndarray
+    prev_mid2: np.ndarray
+    base: np.ndarray
+    volume: np.ndarray
+    trades: np.ndarray
+    pruned_bid: np.ndarray
+    pruned_ask: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays by name, in the order of `STATE_LAYOUT`."""
+        return {name: getattr(self, name) for name in STATE_LAYOUT}
+
+    def copy(self) -> "State":
+        """Return an independent copy."""
+        return State(self.step, **{name: array.copy() for name, array in self.arrays().items()})
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the state as 64 hexadecimal digits, the same on every engine.
+
+        Hashed are a header line, then markets, levels and step, then every array of
+        `STATE_LAYOUT` in that order, all as little-endian int64 in C order.
+        """
+        markets, levels = self.bid.shape
+        hasher = hashlib.sha256(_DIGEST_HEADER)
+        hasher.update(struct.pack("<3q", markets, levels, self.step))
+        for array in self.arrays().values():
+            hasher.update(np.ascontiguousarray(array, "<i8"))
+        return hasher.hexdigest()
+
+
+def array_shapes(auction: CallAuction) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every state array of `auction`."""
+    sizes = {"market": auction.markets, "level": auction.levels}
+    return {n: tuple(sizes[d] for d in dims) for n, (dims, _, _) in STATE_LAYOUT.items()}
+
+
+def opening_state(auction: CallAuction) -> State:
+    """Return the state before step 0: open_depth lots a tick below and above open_price."""
+    arrays = {name: np.zeros(shape, np.int64) for name, shape in array_shapes(auction).items()}
+    markets = np.arange(auction.markets)
+    open_price = auction.per_market("open_price").astype(np.int64)
+    if auction.window is Window.FOLLOWING:
+        arrays["base"][:] = open_price - auction.levels // 2
+    centre = open_price - arrays["base"]
+    arrays["bid"][markets, centre - 1] = auction.open_depth
+    arrays["ask"][markets, centre + 1] = auction.open_depth
+    arrays["last"][:] = open_price
+    arrays["prev_mid2"][:] = 2 * centre
+    return State(0, **arrays)
