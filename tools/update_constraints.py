@@ -2,9 +2,10 @@
 
     python3.11 tools/update_constraints.py
 
-Installs ``.[dev]`` without constraints into a temporary virtual environment and writes one ``name==version`` line
-for each package that came with it. Run it with the oldest Python the project supports, so that the versions it finds
-exist for all of them; then run .ci/run with the result.
+Installs ``.[dev]`` without constraints into a temporary virtual environment and writes one
+``name==version`` line for each package that came with it. Run it with the oldest Python the
+project supports, so that the versions it finds exist for all of them; then run .ci/run with the
+result.
 """
 
 import json

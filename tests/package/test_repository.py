@@ -12,14 +12,10 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][A-Za-z0-9.!+]*")
-# Written in pieces, so that this file does not hold what it looks for.
-REGISTRY_HOSTS = re.compile(
-    "|".join([r"pypi\.or" + "g", r"pythonhosted\.or" + "g", "anaconda" + r"\.org"])
-)
-MACHINE_PATHS = re.compile(
-    r"(?<![\w.-])/(?:" + "|".join(["wor" + "k", "roo" + "t", "hom" + "e", "User" + "s"]) + r")/\w"
-)
-LEFT_FOR_LATER = re.compile(r"\b(?:" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"]) + r")\b")
+# None of these patterns matches its own text here.
+REGISTRY_HOSTS = re.compile(r"pypi\.org|pythonhosted\.org|anaconda\.org|registry\.npmjs")
+MACHINE_PATHS = re.compile(r"(?<![\w.-])/(?:[w]ork|[r]oot|[h]ome|[U]sers)/\w")
+LEFT_FOR_LATER = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 
 
 @pytest.fixture(scope="module")
