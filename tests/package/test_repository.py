@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][A-Za-z0-9.!+]*")
 # None of these patterns matches its own text here.
 REGISTRY_HOSTS = re.compile(r"pypi\.org|pythonhosted\.org|anaconda\.org|registry\.npmjs")
-MACHINE_PATHS = re.compile(r"(?<![\w.-])/(?:[w]ork|[r]oot|[h]ome|[U]sers)/\w")
+MACHINE_PATHS = re.compile(r"(?<![\w.-])[/](?:work|root|home|Users)[/]\w")
 LEFT_FOR_LATER = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 
 
