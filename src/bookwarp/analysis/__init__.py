@@ -1,0 +1,1 @@
+"""Statistics and pictures of what ran: the only place where floats decide."""
