@@ -147,7 +147,7 @@ class Simulation:
         self.threads = _check_threads(threads)
         self._memory_limit = _check_memory_limit(memory_limit)
         self._history: list[dict[str, np.ndarray]] = []
-        auction.check_horizon(self.steps)
+        auction.check_horizon(self.steps, "mid2" in plan.names)
         _check_tape_steps(plan, self.steps)
         self._check_memory(plan.rows(0, self.steps))
         self._engine = engine_class(self.engine)(auction, plan, self.threads)
@@ -267,7 +267,7 @@ class Simulation:
     def _pieces(self, count: int, progress: Progress) -> Iterator[None]:
         """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing after each."""
         start, stop = self.steps_done, self.steps_done + count
-        self.auction.check_horizon(stop)
+        self.auction.check_horizon(stop, "mid2" in self.plan.names)
         wanted = self.plan.rows(start, stop)
         if stop > self.steps:
             self._check_memory(self.plan.rows(0, stop))

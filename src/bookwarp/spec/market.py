@@ -148,11 +148,15 @@ class CallAuction:
             **fields,
         )
 
-    def check_horizon(self, steps: int) -> None:
+    def check_horizon(self, steps: int, half_ticks: bool = False) -> None:
         """Refuse a run of `steps` steps in all in which an int64 could overflow.
 
         A side of a book never holds more than open_depth + agents * largest order * steps lots,
         and no price is farther from open_price than (steps + 1) * levels ticks.
+
+        Args:
+            steps: steps in all.
+            half_ticks: whether doubled prices are wanted too ("mid2" is recorded).
         """
         check_value(PARAMETERS["steps"], steps)
         largest = np.asarray(self.max_qty, object) + (self.stream is Stream.PAPER)
@@ -170,6 +174,13 @@ class CallAuction:
                 f"abs(open_price) + (steps + 1) * levels = {{}}{{}} could overflow a price "
                 f"(limit 2**63 - 1): bring open_price nearer to 0, or lower steps ({steps})",
             )
+            if half_ticks:
+                _refuse_overflow(
+                    2 * reach,
+                    f"2 * (abs(open_price) + (steps + 1) * levels) = {{}}{{}} could overflow a "
+                    f"recorded mid2 (limit 2**63 - 1): bring open_price nearer to 0, lower steps "
+                    f"({steps}), or do not record mid2",
+                )
 
 
 def _refuse_overflow(bound: Any, sentence: str) -> None:

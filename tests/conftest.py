@@ -1,0 +1,20 @@
+"""What all tests share: the model they are held against, and how examples are drawn."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+# tests/parity/plain_model.py is a module of the tests and no part of the package.
+sys.path.insert(0, str(Path(__file__).parent / "parity"))
+
+_COMMON = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+# The default draws the same examples everywhere; `--hypothesis-profile=search` draws new ones.
+settings.register_profile(
+    "fixed", derandomize=True, database=None, print_blob=True, max_examples=100, **_COMMON
+)
+settings.register_profile("search", max_examples=2000, print_blob=True, **_COMMON)
+settings.load_profile("fixed")

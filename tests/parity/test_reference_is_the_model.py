@@ -1,0 +1,130 @@
+"""The reference held against the model in plain Python, written apart from it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from plain_model import PlainMarket, largest_remainder
+
+from bookwarp.reference.engine import ReferenceEngine
+from bookwarp.reference.tape import tape_step
+from bookwarp.spec.codes import NO_PRICE
+from bookwarp.testing.strategies import RunCase, runs
+
+EXAMPLES = 250
+
+
+def plain_market(auction, market):
+    if auction.agent_types is None:
+        names = ("noise", "momentum", "maker", "fundamental")
+        shares = [float(auction.per_market(f"mix_{name}")[market]) for name in names]
+        counts = largest_remainder(shares, auction.agents)
+        types = [code for code in range(4) for _ in range(counts[code])]
+    else:
+        types = auction.agent_types[market].tolist()
+
+    def value(name):
+        return auction.per_market(name)[market].item()
+
+    return PlainMarket(
+        agents=auction.agents,
+        levels=auction.levels,
+        seed=value("seed"),
+        number=int(auction.market_ids[market]),
+        types=types,
+        open_price=value("open_price"),
+        open_depth=value("open_depth"),
+        max_qty=value("max_qty"),
+        noise_spread=value("noise_spread"),
+        market_order_prob=float(value("market_order_prob")),
+        maker_half_spread=value("maker_half_spread"),
+        stream=auction.stream.name.lower(),
+        window=auction.window.name.lower(),
+    )
+
+
+def plain_state(plain):
+    return {
+        "bid": plain.bid,
+        "ask": plain.ask,
+        "last": plain.last,
+        "prev_mid2": 2 * (plain.mid - plain.base),
+        "base": plain.base,
+        "volume": plain.volume,
+        "trades": plain.trades,
+        "pruned_bid": plain.pruned_bid,
+        "pruned_ask": plain.pruned_ask,
+    }
+
+
+def plain_row(plain, depth_ticks):
+    bid, ask = plain.quotes()
+    near_bid = [] if bid is None else plain.bid[max(bid - depth_ticks, 0) : bid + 1]
+    near_ask = [] if ask is None else plain.ask[ask : ask + depth_ticks + 1]
+    return {
+        "last": plain.last,
+        "volume": plain.volume,
+        "mid2": 2 * plain.mid,
+        "best_bid": NO_PRICE if bid is None else plain.base + bid,
+        "best_ask": NO_PRICE if ask is None else plain.base + ask,
+        "bid_depth": sum(near_bid),
+        "ask_depth": sum(near_ask),
+    }
+
+
+def assert_reference_is_the_model(case: RunCase) -> None:
+    auction, plan = case.auction, case.plan
+    markets = [plain_market(auction, market) for market in range(auction.markets)]
+    engine = ReferenceEngine(auction, plan)
+    for step in range(case.steps):
+        rows = plan.allocate(auction, plan.rows(step, step + 1))
+        engine.run(1, rows)
+        state = engine.read_state().arrays()
+        for number, plain in enumerate(markets):
+            plain.step()
+            found = {name: array[number].tolist() for name, array in state.items()}
+            assert found == plain_state(plain), f"step {step}, market {number}"
+            if (step + 1) % plan.every:
+                continue
+            row = plain_row(plain, plan.depth_ticks)
+            found = {name: rows[name][0, number].item() for name in plan.series}
+            assert found == {name: row[name] for name in plan.series}, (step, number)
+            for place in np.flatnonzero(plan.book_markets == number):
+                assert rows["book_bid"][0, place].tolist() == plain.bid
+                assert rows["book_ask"][0, place].tolist() == plain.ask
+
+
+@settings(max_examples=EXAMPLES)
+@given(runs())
+def test_every_array_and_row_of_the_reference_is_that_of_the_plain_model(case):
+    assert_reference_is_the_model(case)
+
+
+@settings(max_examples=EXAMPLES // 5)
+@given(runs(max_markets=2, max_agents=20, max_levels=20, max_steps=6))
+def test_every_order_of_the_tape_is_that_of_the_plain_model(case):
+    auction = case.auction
+    markets = [plain_market(auction, market) for market in range(auction.markets)]
+    engine = ReferenceEngine(auction, case.plan)
+    for step in range(case.steps):
+        tape = tape_step(auction, engine.read_state()).tolist()
+        rows = case.plan.allocate(auction, case.plan.rows(step, step + 1))
+        engine.run(1, rows)
+        expected = []
+        for number, plain in enumerate(markets):
+            for order in plain.step():
+                price, side = order.level + plain.base, 1 if order.buy else -1
+                expected.append((step, number, order.agent, side, price, order.qty, order.filled))
+        assert tape == expected
+
+
+@pytest.mark.parametrize("stream", ["default", "paper"])
+@pytest.mark.parametrize("window", ["fixed", "following"])
+def test_a_longer_run_of_the_reference_is_that_of_the_plain_model(stream, window):
+    from bookwarp.spec.market import CallAuction
+    from bookwarp.spec.record import RecordPlan
+
+    auction = CallAuction.of(
+        2, agents=37, levels=23, mix={"noise": 0.4, "momentum": 0.6}, stream=stream, window=window
+    )
+    plan = RecordPlan.of(auction, ("last", "volume", "mid2", "bid_depth"), every=3)
+    assert_reference_is_the_model(RunCase(auction, 150, plan))
