@@ -11,7 +11,7 @@ from bookwarp.spec.errors import ParameterError, unknown_name
 
 REST = "rest"
 _SUM_TOLERANCE = 1e-9
-_QUOTA_DECIMALS = 9
+_QUOTA_UNITS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,8 @@ def _check_share(name: str, value: Any, markets: int) -> float | np.ndarray:
 def exact_type_counts(share: np.ndarray, agents: int) -> np.ndarray:
     """Return how many agents have each type, by largest remainder of share * agents.
 
-    Quotas are rounded to 9 decimals first, so that 0.29 of 100 is 29; ties go to the lower code.
+    Quotas are rounded to 9 decimals first, so that 0.29 of 100 is 29, and 1.4 and 0.4 have equal
+    remainders; ties go to the lower code.
 
     Args:
         share: float64 [market, type], rows sum to 1.
@@ -95,10 +96,10 @@ def exact_type_counts(share: np.ndarray, agents: int) -> np.ndarray:
     Returns:
         int64 [market, type]; rows sum to `agents`.
     """
-    quota = np.round(share * agents, _QUOTA_DECIMALS)
-    counts = np.floor(quota).astype(np.int64)
+    quota = np.rint(share * agents * _QUOTA_UNITS).astype(np.int64)
+    counts, remainder = np.divmod(quota, _QUOTA_UNITS)
     missing = agents - counts.sum(axis=1)
-    order = np.argsort(-(quota - counts), axis=1, kind="stable")
+    order = np.argsort(-remainder, axis=1, kind="stable")
     rank = np.argsort(order, axis=1, kind="stable")
     counts += rank < missing[:, None]
     return np.asarray(counts)
