@@ -8,6 +8,7 @@ import numpy as np
 
 from bookwarp.spec.codes import AgentType
 from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.parameters import regular_array
 
 REST = "rest"
 _SUM_TOLERANCE = 1e-9
@@ -63,10 +64,9 @@ class Mix:
 
 
 def _check_share(name: str, value: Any, markets: int) -> float | np.ndarray:
-    try:
-        share = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"mix.{name} must be a number, not {value!r}") from None
+    share = regular_array(f"mix.{name}", value)
+    if share.dtype.kind not in "iuf":
+        raise ParameterError(f"mix.{name} must be a number, not {value!r}")
     if share.ndim > 1 or (share.ndim == 1 and len(share) != markets):
         raise ParameterError(
             f"mix.{name} has shape {share.shape}; it must be one number or one per market, "
@@ -78,7 +78,7 @@ def _check_share(name: str, value: Any, markets: int) -> float | np.ndarray:
         raise ParameterError(f"mix.{name} = {first:g} is outside 0 .. 1")
     if share.ndim == 0:
         return float(share)
-    share = share.copy()
+    share = share.astype(np.float64)
     share.flags.writeable = False
     return share
 

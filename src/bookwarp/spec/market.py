@@ -8,7 +8,13 @@ import numpy as np
 from bookwarp.spec.agents import Mix, exact_type_counts
 from bookwarp.spec.codes import AgentType, Stream, Window
 from bookwarp.spec.errors import ParameterError, unknown_name
-from bookwarp.spec.parameters import PAPER_MAX_QTY, PARAMETERS, Value, check_value
+from bookwarp.spec.parameters import (
+    PAPER_MAX_QTY,
+    PARAMETERS,
+    Value,
+    check_value,
+    regular_array,
+)
 
 SHARES = tuple(code.name.lower() for code in AgentType)
 _INT64_MAX = 2**63 - 1
@@ -98,7 +104,7 @@ class CallAuction:
             levels=int(values.pop("levels")),
             stream=Stream[_choice("stream", stream, Stream)],
             window=Window[_choice("window", window, Window)],
-            mix=None if agent_types is not None else Mix.of(mix or Mix()).resolved(count),
+            mix=None if agent_types is not None else Mix.of(Mix() if mix is None else mix).resolved(count),
             agent_types=None,
             market_ids=_check_market_ids(market_ids, count),
             **values,  # type: ignore[arg-type]
@@ -202,7 +208,7 @@ def _choice(name: str, value: Any, codes: Any) -> str:
 
 
 def _check_market_ids(value: Any, markets: int) -> np.ndarray:
-    ids = np.arange(markets) if value is None else np.asarray(value)
+    ids = np.arange(markets) if value is None else regular_array("market_ids", value)
     if ids.ndim == 0:
         ids = ids.reshape(1)
     checked = check_value(PARAMETERS["market_ids"], ids, markets)
@@ -213,7 +219,7 @@ def _check_market_ids(value: Any, markets: int) -> np.ndarray:
 def _check_agent_types(value: Any, auction: CallAuction) -> np.ndarray | None:
     if value is None:
         return None
-    types = np.asarray(value)
+    types = regular_array("agent_types", value)
     shape = (auction.markets, auction.agents)
     if types.shape != shape:
         raise ParameterError(

@@ -55,26 +55,22 @@ def check_value(parameter: Parameter, value: Any, markets: int = 1) -> Value:
         ParameterError: wrong type or shape, or outside the domain; the message names the
             parameter, the value and the limit.
     """
-    if np.ndim(value) > 0:
+    if isinstance(value, list | tuple) or np.ndim(value) > 0:
         return _check_array(parameter, value, markets)
     if isinstance(value, np.ndarray):
         value = value[()]
-    wanted = Real if parameter.real else Integral
+    wanted: Any = Real if parameter.real else Integral
     if isinstance(value, bool | np.bool_) or not isinstance(value, wanted):
         kind = "a number" if parameter.real else "an integer"
         raise ParameterError(f"{parameter.name} must be {kind}, not {value!r}")
-    plain = float(value) if parameter.real else int(value)
-    if not parameter.low <= plain <= parameter.high:
-        raise ParameterError(_outside(parameter, plain))
-    return plain
+    if not parameter.low <= value <= parameter.high:
+        raise ParameterError(_outside(parameter, value))
+    return float(value) if parameter.real else int(value)
 
 
 def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
     name = parameter.name
-    try:
-        array = np.asarray(value)
-    except (ValueError, OverflowError) as error:
-        raise ParameterError(f"{name} is not a regular array: {error}") from None
+    array = regular_array(name, value)
     if not parameter.per_market:
         raise ParameterError(f"{name} is the same for all markets: give one number, not an array")
     if array.shape != (markets,):
@@ -82,19 +78,30 @@ def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
             f"{name} has shape {array.shape}; it must be one number or one per market, "
             f"shape ({markets},)"
         )
-    if array.dtype.kind not in ("iuf" if parameter.real else "iu"):
+    if isinstance(value, list | tuple) and all(type(each) is int for each in value):
+        # NumPy makes floats of integers that no one type of its own holds: 1 and 2**64 - 1.
+        array = np.array(value, object)
+    elif array.dtype.kind not in ("iuf" if parameter.real else "iu"):
         kind = "numbers" if parameter.real else "integers"
         raise ParameterError(f"{name} must hold {kind}, not {array.dtype}")
-    bad = ~((array >= parameter.low) & (array <= parameter.high))
+    bad = ~((array >= parameter.low) & (array <= parameter.high)).astype(bool)
     if np.any(bad):
         market = int(np.argmax(bad))
-        raise ParameterError(_outside(parameter, array[market].item(), market))
+        raise ParameterError(_outside(parameter, array[market], market))
     dtype = np.float64 if parameter.real else np.uint64 if parameter.name == "seed" else np.int64
     kept = array.astype(dtype)
     kept.flags.writeable = False
     return kept
 
 
-def _outside(parameter: Parameter, value: float, market: int | None = None) -> str:
+def regular_array(name: str, value: Any) -> np.ndarray:
+    """Return `value` as an array; refuse what has no shape, such as rows of unequal length."""
+    try:
+        return np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        raise ParameterError(f"{name} is not a regular array: {error}") from None
+
+
+def _outside(parameter: Parameter, value: object, market: int | None = None) -> str:
     where = "" if market is None else f" in market {market}"
     return f"{parameter.name} = {value}{where} is outside {parameter.low} .. {parameter.high}"
