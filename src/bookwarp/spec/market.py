@@ -98,13 +98,16 @@ class CallAuction:
             values[name] = check_value(PARAMETERS[name], given, count)
         if mix is not None and agent_types is not None:
             raise ParameterError("give either mix or agent_types, not both")
+        shares = None
+        if agent_types is None:
+            shares = Mix.of(Mix() if mix is None else mix).resolved(count)
         auction = cls(
             markets=count,
             agents=int(values.pop("agents")),
             levels=int(values.pop("levels")),
             stream=Stream[_choice("stream", stream, Stream)],
             window=Window[_choice("window", window, Window)],
-            mix=None if agent_types is not None else Mix.of(Mix() if mix is None else mix).resolved(count),
+            mix=shares,
             agent_types=None,
             market_ids=_check_market_ids(market_ids, count),
             **values,  # type: ignore[arg-type]
@@ -255,6 +258,4 @@ def _check_all(name: str, auction: CallAuction, low: int, high: int, why: str) -
     if np.any(bad):
         market = int(np.argmax(bad))
         where = f" in market {market}" if isinstance(getattr(auction, name), np.ndarray) else ""
-        raise ParameterError(
-            f"{name} = {values[market]}{where} is outside {low} .. {high} ({why})"
-        )
+        raise ParameterError(f"{name} = {values[market]}{where} is outside {low} .. {high} ({why})")

@@ -34,7 +34,9 @@ _TABLE = (
     Parameter("seed", 0, 2**64 - 1, 0, "1", "seed of the random stream"),
     Parameter("open_price", -_INT64_MAX, _INT64_MAX, None, "tick", "centre of the opening book"),
     Parameter("open_depth", 0, _INT64_MAX, 8, "lot", "lots a tick below and above open_price"),
-    Parameter("max_qty", 1, 2**31 - 1, 4, "lot", "largest order; sizes are uniform on 1 .. max_qty"),
+    Parameter(
+        "max_qty", 1, 2**31 - 1, 4, "lot", "largest order; sizes are uniform on 1 .. max_qty"
+    ),
     Parameter("noise_spread", 0, 2**30 - 1, 3, "tick", "farthest a noise order is from the mid"),
     Parameter(
         "market_order_prob", 0, 1, 0.10, "1", "chance that an order is marketable", real=True

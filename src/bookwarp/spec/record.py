@@ -109,11 +109,13 @@ class RecordPlan:
 
     def nbytes(self, auction: CallAuction, rows: int) -> int:
         """Return the bytes that `allocate` takes, without allocating."""
-        sizes = [_BYTES * int(np.prod(s, dtype=object)) for s in self._shapes(auction, rows).values()]
+        sizes = [
+            _BYTES * int(np.prod(s, dtype=object)) for s in self._shapes(auction, rows).values()
+        ]
         return sum(sizes)
 
     def _shapes(self, auction: CallAuction, rows: int) -> dict[str, tuple[int, ...]]:
-        shapes: dict[str, tuple[int, ...]] = {n: (rows, auction.markets) for n in self.series}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(self.series, (rows, auction.markets))
         if BOOK in self.names:
             for side in ("book_bid", "book_ask"):
                 shapes[side] = (rows, len(self.book_markets), auction.levels)
