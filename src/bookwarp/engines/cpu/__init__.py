@@ -1,0 +1,1 @@
+"""The cpu engine: Numba kernels over blocks of markets, one thread a block."""

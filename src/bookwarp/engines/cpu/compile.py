@@ -1,0 +1,33 @@
+"""How the kernels are compiled: without the interpreter lock, and kept on disk."""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+# Numba keys its disk cache by the file of the compiled function alone; an edit to a function that
+# it calls from another file would go unseen. Entry points close over this digest, which makes it
+# part of the key.
+_HERE = Path(__file__).parent
+
+
+@cache
+def source_digest() -> str:
+    """Return a digest of everything that is compiled into the kernels."""
+    hasher = hashlib.sha256()
+    for path in sorted([*_HERE.glob("*.py"), *(_HERE.parents[1] / "spec").glob("*.py")]):
+        hasher.update(path.read_bytes())
+    return hasher.hexdigest()
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a function that is only called from other kernels, into each of them."""
+    return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def entry_point(function: Callable[..., Any]) -> Any:
+    """Compile a function that Python calls, and keep it on disk."""
+    return njit(nogil=True, error_model="numpy", cache=True)(function)

@@ -1,0 +1,233 @@
+"""The kernel: some markets, one after the other, each through all steps of a piece.
+
+Owns: markets `first` .. `stop` of the state; a market stays in the core's cache for the whole
+piece. Scratch memory: about 40 bytes an agent, allocated once a call.
+
+A step, in order: observe the mid, move the window if it follows, draw, sum the orders of each
+type into the book, clear, fill, record.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cpu.agents import (
+    add_directed,
+    add_makers,
+    add_noise,
+    add_noise_counts,
+    count_noise,
+)
+from bookwarp.engines.cpu.auction import (
+    clear_auction,
+    fill_buys,
+    fill_sells,
+    find_best_ask,
+    find_best_bid,
+    shift_book,
+    sum_levels,
+    window_shift,
+)
+from bookwarp.engines.cpu.compile import entry_point, inlined, source_digest
+from bookwarp.engines.cpu.layout import (
+    DRAW_NARROW,
+    DRAW_PACKED,
+    DRAW_PAPER,
+    DRAW_WIDE,
+    NOT_RECORDED,
+    Draws,
+    Parts,
+    Scratch,
+)
+from bookwarp.engines.cpu.random import (
+    decode_noise,
+    decode_others,
+    decode_paper,
+    decode_wide,
+    fill_paper_keys,
+    fill_words,
+)
+from bookwarp.spec.codes import NO_PRICE, AgentType
+
+_NOISE, _MOMENTUM = int(AgentType.NOISE), int(AgentType.MOMENTUM)
+_MAKER, _FUNDAMENTAL = int(AgentType.MAKER), int(AgentType.FUNDAMENTAL)
+_NO_PRICE = np.int64(NO_PRICE)
+
+
+@inlined
+def allocate_scratch(agents, in_order):  # type: ignore[no-untyped-def]
+    """Return the memory of one call; see `Scratch`."""
+    pairs = np.empty((agents + 1) // 2, np.uint64)
+    words = pairs.view(np.uint32)
+    draws = Draws(
+        np.zeros(agents, np.int64),
+        np.zeros(agents, np.int64),
+        np.zeros(agents, np.int64),
+        np.zeros(agents, np.int64),
+    )
+    by_position = words[:agents] if in_order else np.empty(agents, np.uint32)
+    order = np.arange(agents)
+    paper_keys = np.empty((4, agents), np.uint64)
+    counts = np.zeros((2, 8), np.int64)
+    return Scratch(in_order, order, pairs, words, by_position, paper_keys, counts, draws)
+
+
+@inlined
+def part_of(draws, start, stop):  # type: ignore[no-untyped-def]
+    """Return the draws of the positions `start` .. `stop`, half-open, as views."""
+    return Draws(
+        draws.buy[start:stop],
+        draws.marketable[start:stop],
+        draws.qty[start:stop],
+        draws.offset[start:stop],
+    )
+
+
+@inlined
+def take_up_market(ensemble, m, scratch):  # type: ignore[no-untyped-def]
+    """Sort the agents of market `m` by type, stably, and return their parts of the scratch."""
+    market = ensemble.markets[m]
+    ends = np.cumsum(ensemble.type_counts[m])
+    if not scratch.in_order:
+        position = ends - ensemble.type_counts[m]
+        for agent in range(len(scratch.order)):
+            code = ensemble.agent_types[m, agent]
+            scratch.order[position[code]] = agent
+            position[code] += 1
+    if market.draw == DRAW_PAPER:
+        fill_paper_keys(scratch.paper_keys, scratch.order, market)
+    noise, momentum, maker = ends[_NOISE], ends[_MOMENTUM], ends[_MAKER]
+    draws, agents = scratch.draws, ends[_FUNDAMENTAL]
+    return Parts(
+        scratch.by_position[:noise],
+        scratch.by_position[noise:],
+        part_of(draws, 0, noise),
+        part_of(draws, noise, agents),
+        part_of(draws, noise, momentum),
+        part_of(draws, momentum, maker),
+        scratch.order[momentum:maker],
+        part_of(draws, maker, agents),
+    )
+
+
+@inlined
+def send_orders(market, scratch, parts, step, mid2, ret, pull, bid, ask):  # type: ignore[no-untyped-def]
+    """Draw for every agent and add all orders to the book; return lots bought and sold."""
+    draw_step = np.uint64(step)
+    if market.draw >= DRAW_NARROW:
+        fill_words(scratch.pairs, market.key, draw_step)
+        if not scratch.in_order:
+            for i in range(len(scratch.order)):
+                scratch.by_position[i] = scratch.words[scratch.order[i]]
+        decode_others(parts.other_words, market, parts.others)
+    if market.draw == DRAW_PACKED:
+        count_noise(parts.noise_words, market, scratch.counts)
+        bought, sold = add_noise_counts(scratch.counts, mid2, market, bid, ask)
+    else:
+        if market.draw == DRAW_NARROW:
+            decode_noise(parts.noise_words, market, parts.noise)
+        elif market.draw == DRAW_WIDE:
+            decode_wide(scratch.order, draw_step, market, scratch.draws)
+        else:
+            decode_paper(scratch.paper_keys, draw_step, market, scratch.draws)
+        bought, sold = add_noise(parts.noise, mid2, bid, ask)
+    if len(parts.momentum.qty):
+        buy, sell = add_directed(parts.momentum, ret, mid2, bid, ask)
+        bought, sold = bought + buy, sold + sell
+    if len(parts.fundamental.qty):
+        buy, sell = add_directed(parts.fundamental, pull, mid2, bid, ask)
+        bought, sold = bought + buy, sold + sell
+    buy, sell = add_makers(parts.maker, parts.maker_agents, step, mid2, market, bid, ask)
+    return bought + buy, sold + sell
+
+
+@inlined
+def record_row(rows, row, state, m, book_row, best_bid, best_ask, depth_ticks):  # type: ignore[no-untyped-def]
+    """Write what is recorded of market `m` after a step."""
+    base = state.base[m]
+    levels = state.bid.shape[1]
+    if rows.last.size:
+        rows.last[row, m] = state.last[m]
+    if rows.volume.size:
+        rows.volume[row, m] = state.volume[m]
+    if rows.mid2.size:
+        rows.mid2[row, m] = state.prev_mid2[m] + 2 * base
+    if rows.best_bid.size:
+        rows.best_bid[row, m] = base + best_bid if best_bid >= 0 else _NO_PRICE
+    if rows.best_ask.size:
+        rows.best_ask[row, m] = base + best_ask if best_ask < levels else _NO_PRICE
+    if rows.bid_depth.size:
+        rows.bid_depth[row, m] = sum_levels(state.bid[m], best_bid - depth_ticks, best_bid)
+    if rows.ask_depth.size:
+        rows.ask_depth[row, m] = sum_levels(state.ask[m], best_ask, best_ask + depth_ticks)
+    if book_row != NOT_RECORDED:
+        rows.book_bid[row, book_row] = state.bid[m]
+        rows.book_ask[row, book_row] = state.ask[m]
+
+
+@inlined
+def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, depth_ticks):  # type: ignore[no-untyped-def]
+    """Run market `m` for `steps` steps from `first_step`, counted from 0."""
+    market = ensemble.markets[m]
+    parts = take_up_market(ensemble, m, scratch)
+    bid, ask = state.bid[m], state.ask[m]
+    levels = len(bid)
+    best_bid, best_ask = find_best_bid(bid), find_best_ask(ask)
+    buy_total, sell_total = bid.sum(), ask.sum()
+    # No limit order is farther from the mid: a paper offset can be noise_spread + 1.
+    reach = market.noise_spread + 1
+    if len(parts.maker_agents):
+        reach = max(reach, market.maker_half_spread)
+    row = 0
+    for step in range(first_step, first_step + steps):
+        mid2 = 2 * (state.last[m] - state.base[m])
+        if best_bid >= 0 and best_ask < levels:
+            mid2 = best_bid + best_ask
+        shift = window_shift(mid2, levels) if ensemble.following else 0
+        if shift != 0:
+            fallen_bid, fallen_ask = shift_book(bid, shift), shift_book(ask, shift)
+            state.pruned_bid[m] += fallen_bid
+            state.pruned_ask[m] += fallen_ask
+            buy_total, sell_total = buy_total - fallen_bid, sell_total - fallen_ask
+            best_bid, best_ask = find_best_bid(bid), find_best_ask(ask)
+            state.base[m] += shift
+            state.prev_mid2[m] -= 2 * shift
+            mid2 -= 2 * shift
+        ret = np.sign(mid2 - state.prev_mid2[m])
+        state.prev_mid2[m] = mid2
+        pull = np.sign(2 * (market.open_price - state.base[m]) - mid2)
+
+        bought, sold = send_orders(market, scratch, parts, step, mid2, ret, pull, bid, ask)
+        buy_total, sell_total = buy_total + bought, sell_total + sold
+
+        nearest = mid2 >> 1
+        low = min(max(nearest - reach, 0), levels - 1, best_ask)
+        high = max(min(nearest + 1 + reach, levels - 1), 0, best_bid)
+        price, volume = clear_auction(bid, ask, low, high, buy_total, sell_total)
+        best_bid = fill_buys(bid, high, volume, buy_total)
+        best_ask = fill_sells(ask, low, volume, sell_total)
+        buy_total, sell_total = buy_total - volume, sell_total - volume
+        if volume > 0:
+            state.last[m] = state.base[m] + price
+            state.trades[m] += 1
+            state.volume[m] += volume
+
+        if (step + 1) % every == 0:
+            record_row(rows, row, state, m, market.book_row, best_bid, best_ask, depth_ticks)
+            row += 1
+
+
+def _build(digest: str) -> Any:
+    @entry_point
+    def run_markets(ensemble, state, rows, first, stop, first_step, steps, every, depth_ticks):  # type: ignore[no-untyped-def]
+        """Run markets `first` .. `stop` for `steps` steps from `first_step`, counted from 0."""
+        _ = digest  # in the closure, and so in the key of the cache
+        agents = ensemble.type_counts[0].sum()
+        scratch = allocate_scratch(agents, len(ensemble.agent_types) == 0)
+        for m in range(first, stop):
+            run_market(ensemble, state, rows, m, scratch, first_step, steps, every, depth_ticks)
+
+    return run_markets
+
+
+run_markets = _build(source_digest())

@@ -1,0 +1,93 @@
+"""What the kernel is given: parameters of a market, arrays of the state, buffers for rows."""
+
+from collections import namedtuple
+from collections.abc import Mapping
+
+import numpy as np
+
+from bookwarp.engines.cpu.agents import PACKED_OFFSETS
+from bookwarp.spec.codes import Stream, Window
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.random import NARROW_CELLS, market_keys, probability_threshold
+from bookwarp.spec.record import BOOK, SERIES, RecordPlan
+from bookwarp.spec.state import STATE_LAYOUT
+
+# One row a market; what the kernel needs of the parameters, prepared once.
+MARKET_ROW = np.dtype(
+    [
+        ("key", np.uint64),
+        ("seed", np.uint64),
+        ("threshold", np.uint64),
+        ("probability", np.float32),
+        ("market_id", np.int64),
+        ("open_price", np.int64),
+        ("max_qty", np.int64),
+        ("noise_spread", np.int64),
+        ("offset_count", np.int64),
+        ("maker_half_spread", np.int64),
+        ("draw", np.int64),
+        ("book_row", np.int64),
+    ]
+)
+
+# How a market's draws are made ("draw"): from the paper's stream, or from ours with two hashes an
+# agent, with half a hash, or with half a hash and noise orders counted in packed counters. The
+# kernel relies on this order: from DRAW_NARROW on, an agent has one word.
+DRAW_PAPER, DRAW_WIDE, DRAW_NARROW, DRAW_PACKED = range(4)
+
+NOT_RECORDED = -1
+
+StateArrays = namedtuple("StateArrays", list(STATE_LAYOUT))
+RowArrays = namedtuple("RowArrays", [*SERIES, "book_bid", "book_ask"])
+Draws = namedtuple("Draws", ["buy", "marketable", "qty", "offset"])
+# What a call works in: the agent at each position, hashes and their words, the words by position
+# (the same memory if the agents are `in_order` of type), and what comes of them.
+Scratch = namedtuple(
+    "Scratch",
+    ["in_order", "order", "pairs", "words", "by_position", "paper_keys", "counts", "draws"],
+)
+# One market's views of it, by type of agent; `others` are all but noise.
+Parts = namedtuple(
+    "Parts",
+    [
+        *("noise_words", "other_words", "noise", "others"),
+        *("momentum", "maker", "maker_agents", "fundamental"),
+    ],
+)
+Ensemble = namedtuple("Ensemble", ["markets", "type_counts", "agent_types", "following"])
+
+
+def lay_out_ensemble(auction: CallAuction, plan: RecordPlan) -> Ensemble:
+    """Return the parameters of every market as the kernel reads them."""
+    rows = np.zeros(auction.markets, MARKET_ROW)
+    for name in ("seed", "open_price", "max_qty", "noise_spread", "maker_half_spread"):
+        rows[name] = auction.per_market(name)
+    rows["market_id"] = auction.market_ids
+    rows["key"] = market_keys(auction.per_market("seed"), auction.market_ids)
+    probability = auction.per_market("market_order_prob")
+    rows["probability"] = probability
+    rows["threshold"] = probability_threshold(probability)
+    rows["offset_count"] = 2 * rows["noise_spread"] + 1
+    cells = 2 * rows["max_qty"] * rows["offset_count"]
+    rows["draw"] = np.where(cells <= NARROW_CELLS, DRAW_NARROW, DRAW_WIDE)
+    packed = (rows["draw"] == DRAW_NARROW) & (rows["offset_count"] <= PACKED_OFFSETS)
+    rows["draw"][packed] = DRAW_PACKED
+    if auction.stream is Stream.PAPER:
+        rows["draw"] = DRAW_PAPER
+    rows["book_row"] = NOT_RECORDED
+    if BOOK in plan.names:
+        rows["book_row"][plan.book_markets] = np.arange(len(plan.book_markets))
+    given = auction.agent_types
+    return Ensemble(
+        markets=rows,
+        type_counts=auction.type_counts(),
+        agent_types=np.zeros((0, 0), np.int8) if given is None else np.ascontiguousarray(given),
+        following=auction.window is Window.FOLLOWING,
+    )
+
+
+def lay_out_rows(rows: Mapping[str, np.ndarray]) -> RowArrays:
+    """Return the buffers by name; what is not recorded is an empty array."""
+    series = [rows.get(name, np.empty((0, 0), np.int64)) for name in SERIES]
+    books = [rows.get(name, np.empty((0, 0, 0), np.int64)) for name in ("book_bid", "book_ask")]
+    return RowArrays(*series, *books)
