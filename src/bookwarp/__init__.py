@@ -1,9 +1,9 @@
-"""Simulate and match huge ensembles of limit order books, with the same bits on every engine.
+"""Simulate huge ensembles of limit order books, with the same bits on every engine.
 
-    import bookwarp as bw
-
-    run = bw.simulate(markets=1024, steps=500, seed=7)
-    print(run.summary())
+Example:
+    >>> import bookwarp as bw
+    >>> run = bw.simulate(markets=1024, steps=500, seed=7)
+    >>> print(run.summary())
 """
 
 from importlib import import_module
