@@ -3,7 +3,10 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from bookwarp.engines.registry import engine_status
 
 # tests/parity/plain_model.py is a module of the tests and no part of the package.
 sys.path.insert(0, str(Path(__file__).parent / "parity"))
@@ -18,3 +21,18 @@ settings.register_profile(
 )
 settings.register_profile("search", max_examples=2000, print_blob=True, **_COMMON)
 settings.load_profile("fixed")
+
+WORKING_ENGINES = [name for name, reason in engine_status().items() if reason is None]
+FAST_ENGINES = [name for name in WORKING_ENGINES if name != "reference"]
+
+
+@pytest.fixture(scope="session", params=WORKING_ENGINES)
+def engine(request):
+    """The name of every engine that works here, the reference among them."""
+    return request.param
+
+
+@pytest.fixture(scope="session", params=FAST_ENGINES)
+def fast_engine(request):
+    """The name of every engine that works here and is held against the reference."""
+    return request.param
