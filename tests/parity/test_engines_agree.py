@@ -16,7 +16,7 @@ from bookwarp.testing.parity import assert_engines_agree, find_difference
 from bookwarp.testing.strategies import runs
 
 INT64_MAX = 2**63 - 1
-EXAMPLES = 1000
+EXAMPLES = 10 * settings.default.max_examples
 STREAMS_AND_WINDOWS = list(product(["default", "paper"], ["fixed", "following"]))
 
 MIXES = {

@@ -10,7 +10,7 @@ from bookwarp.reference.tape import tape_step
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.testing.strategies import RunCase, runs
 
-EXAMPLES = 400
+EXAMPLES = 4 * settings.default.max_examples
 
 
 def plain_market(auction, market):
