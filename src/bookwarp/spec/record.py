@@ -1,5 +1,6 @@
 """What a run reports step by step, and how much memory that takes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from bookwarp.spec.errors import ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
+from bookwarp.spec.parameters import regular_array
 
 # name -> (unit, meaning). Rows are taken after every `every`-th step.
 SERIES: dict[str, tuple[str, str]] = {
@@ -60,7 +62,7 @@ class RecordPlan:
         Raises:
             ParameterError: naming the field, the value and the limit.
         """
-        names = (record,) if isinstance(record, str) else tuple(record or ())
+        names = _names(record)
         for name in names:
             if name not in RECORDABLE:
                 raise ParameterError(unknown_name("record", name, RECORDABLE))
@@ -122,6 +124,16 @@ class RecordPlan:
         return shapes
 
 
+def _names(record: Any) -> tuple[Any, ...]:
+    if record is None:
+        return ()
+    if isinstance(record, str):
+        return (record,)
+    if not isinstance(record, Iterable):
+        raise ParameterError(f"record must be a name or a list of names, not {record!r}")
+    return tuple(record)
+
+
 def _positive(name: str, value: Any, low: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ParameterError(f"{name} must be an integer, not {value!r}")
@@ -131,7 +143,7 @@ def _positive(name: str, value: Any, low: int) -> int:
 
 
 def _indices(name: str, value: Any, stop: int) -> np.ndarray:
-    indices = np.atleast_1d(np.asarray(() if value is None else value))
+    indices = np.atleast_1d(regular_array(name, () if value is None else value))
     if indices.size == 0:
         return np.zeros(0, np.int64)
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
