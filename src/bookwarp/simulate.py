@@ -106,6 +106,7 @@ class Simulation:
     ) -> None:
         for name in unknown:
             raise ParameterError(unknown_name("parameter", name, _NAMES))
+        _check_books_fit(markets, levels, memory_limit)
         auction = CallAuction.of(
             markets,
             agents=agents,
@@ -204,7 +205,9 @@ class Simulation:
         empty = self.plan.allocate(self.auction, 0)
         history = dict(self._history[0]) if self._history else empty
         if "volume" in history:
-            history["volume"] = np.diff(history["volume"], axis=0, prepend=0)
+            so_far = history["volume"]
+            history["volume"] = so_far.copy()
+            history["volume"][1:] -= so_far[:-1]
         return history
 
     def state(self) -> State:
@@ -296,12 +299,14 @@ class Simulation:
                 self._history.append({name: array[:filled] for name, array in rows.items()})
 
     def _check_memory(self, rows: int) -> None:
-        state = engine_nbytes(self.engine, self.auction)
+        state = engine_nbytes(self.engine, self.auction, self.threads)
         records = self.plan.nbytes(self.auction, rows) + tape_nbytes(self.auction, self.plan)
+        if "volume" in self.plan.names:
+            records += 8 * rows * self.auction.markets  # its differences
         limit = self._memory_limit
         if state + records <= limit:
             return
-        lower = "markets or levels"
+        lower = "markets, levels or agents"
         if records > state:
             lower = "markets, steps or what is recorded, or raise record_every"
         raise ParameterError(
@@ -478,6 +483,18 @@ def _check_memory_limit(limit: Any) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
         raise ParameterError(f"memory_limit must be a positive number of bytes, not {limit!r}")
     return int(limit)
+
+
+def _check_books_fit(markets: Any, levels: Any, memory_limit: Any) -> None:
+    """Refuse books that cannot fit, before anything with an entry for each market is made."""
+    count = int(check_value(PARAMETERS["markets"], markets))
+    books = 2 * 8 * count * int(check_value(PARAMETERS["levels"], levels))
+    limit = _check_memory_limit(memory_limit)
+    if books > limit:
+        raise ParameterError(
+            f"this run would take at least {_gigabytes(books)} for the books; "
+            f"{_gigabytes(limit)} may be used: lower markets or levels, or set memory_limit"
+        )
 
 
 def _check_tape_steps(plan: RecordPlan, steps: int) -> None:

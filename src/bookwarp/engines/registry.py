@@ -17,16 +17,23 @@ class _Entry:
     module: str
     attribute: str
     package: str | None
-    scratch_bytes_per_agent: int
-    """Temporary memory of a step, for each agent of each market."""
+    agent_bytes: int
+    """Temporary memory of a step, for each agent of the markets that take it at once."""
+    level_bytes: int
+    """The same for each level."""
+    all_at_once: bool
+    """Whether a step takes all markets at once, or each thread one after the other."""
 
 
-# The best engine first.
+# The best engine first. The bytes are measured, and rounded up.
 _ENGINES = {
-    "cpu": _Entry("bookwarp.engines.cpu.engine", "CpuEngine", "numba", 0),
-    "reference": _Entry("bookwarp.reference.engine", "ReferenceEngine", None, 400),
+    "cpu": _Entry("bookwarp.engines.cpu.engine", "CpuEngine", "numba", 80, 0, False),
+    "reference": _Entry("bookwarp.reference.engine", "ReferenceEngine", None, 128, 80, True),
 }
 ENGINES = tuple(_ENGINES)
+
+# Of each market.
+_PARAMETER_BYTES = 256
 
 
 def engine_status() -> dict[str, str | None]:
@@ -62,11 +69,13 @@ def engine_class(name: str) -> type[Engine]:
     return found
 
 
-def engine_nbytes(name: str, auction: CallAuction) -> int:
-    """Return an estimate of what an engine holds for `auction`: two states, and scratch."""
+def engine_nbytes(name: str, auction: CallAuction, threads: int) -> int:
+    """Return an estimate of what an engine holds: two states, the parameters, and scratch."""
+    entry = _ENGINES[name]
     state = sum(8 * prod(shape) for shape in array_shapes(auction).values())
-    scratch = _ENGINES[name].scratch_bytes_per_agent * auction.markets * auction.agents
-    return 2 * state + scratch
+    at_once = auction.markets if entry.all_at_once else min(auction.markets, threads)
+    scratch = entry.agent_bytes * auction.agents + entry.level_bytes * auction.levels
+    return 2 * state + _PARAMETER_BYTES * auction.markets + at_once * scratch
 
 
 def available_threads() -> int:
