@@ -1,0 +1,103 @@
+"""A simulation cut into pieces, on any number of threads, side by side with others."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from bookwarp.engines.registry import available_threads
+from bookwarp.simulate import Simulation
+
+SMALL = {"agents": 12, "levels": 16, "steps": 40}
+
+
+def digest_of(engine="reference", steps=40, **parameters):
+    return Simulation(5, **{**SMALL, **parameters}, engine=engine).step(steps).digest()
+
+
+@pytest.mark.parametrize("cuts", [[40], [0, 40], [1] * 40, [13, 0, 26, 1], [39, 1, 0]])
+@pytest.mark.parametrize("stream", ["default", "paper"])
+def test_any_cut_ends_in_the_same_digest_and_history(engine, stream, cuts):
+    simulation = Simulation(5, **SMALL, stream=stream, window="following", engine=engine)
+    for count in cuts:
+        assert simulation.step(count) is simulation
+    whole = Simulation(5, **SMALL, stream=stream, window="following", engine="reference").step(40)
+    assert simulation.steps_done == simulation.state().step == 40
+    assert simulation.digest() == whole.digest()
+    for name, series in whole.history.items():
+        np.testing.assert_array_equal(simulation.history[name], series)
+
+
+def test_a_step_of_none_changes_nothing(engine):
+    simulation = Simulation(5, **SMALL, engine=engine).step(3)
+    before = simulation.digest()
+    assert simulation.step(0).digest() == before
+    assert simulation.history["last"].shape == (3, 5)
+
+
+def test_one_step_is_the_default(engine):
+    assert Simulation(5, **SMALL, engine=engine).step().steps_done == 1
+
+
+def test_a_simulation_may_go_on_beyond_the_planned_steps(engine):
+    simulation = Simulation(5, **{**SMALL, "steps": 10}, engine=engine)
+    assert simulation.step(25).step(15).digest() == digest_of()
+
+
+def test_state_is_a_copy(engine):
+    simulation = Simulation(5, **SMALL, engine=engine).step(5)
+    state = simulation.state()
+    state.bid[:] = 77
+    assert simulation.step(35).digest() == digest_of()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"stream": "paper"},
+        {"open_price": 7},
+        {"open_depth": 9},
+        {"max_qty": 5},
+        {"noise_spread": 4},
+        {"market_order_prob": 0.2},
+        {"maker_half_spread": 2},
+        {"mix": {"noise": 1}},
+        {"agents": 13},
+        {"levels": 17},
+        {"market_ids": [0, 1, 2, 3, 5]},
+    ],
+)
+def test_every_parameter_changes_the_result(engine, change):
+    assert digest_of(engine, **change) != digest_of(engine)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("stream", ["default", "paper"])
+def test_any_number_of_threads_gives_the_same_digest(engine, stream, threads):
+    found = digest_of(engine, threads=threads, stream=stream)
+    assert found == digest_of("reference", stream=stream)
+
+
+def test_all_available_threads_are_the_default():
+    assert Simulation(1, engine="reference").threads == available_threads() >= 1
+
+
+def test_simulations_run_at_the_same_time_give_the_digests_they_give_alone(engine):
+    seeds = list(range(8))
+    alone = [digest_of(engine, seed=seed) for seed in seeds]
+    start = threading.Barrier(4)
+
+    def run(seed):
+        simulation = Simulation(5, **SMALL, seed=seed, engine=engine, threads=2)
+        if seed < 4:
+            start.wait(timeout=30)
+        for _ in range(40):
+            simulation.step(1)
+        return simulation.digest()
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(run, seeds))
+    assert together == alone
+    assert len(set(alone)) == len(seeds)
