@@ -52,15 +52,21 @@ def test_worked_case_of_the_paper_in_a_larger_grid(engine, stream, levels, lowes
         np.testing.assert_array_equal(side[0], expected)
 
 
-def one_order(engine, market, **parameters):
-    """Return bid and ask after one agent of stream "paper" met an empty book of 64 levels."""
+# Markets of one agent whose draw in step 0 is exactly one half, once rounded to float32.
+DRAW_OF_HALF = {"side": 18_853_533, "marketable": 4_516_924}
+# Stream "default", max_qty 2048, no spread: what is left to decide "marketable" in step 0.
+LEFT_OVER = {0: 67_330, 2**31: 699_970}
+
+
+def one_order(engine, market, stream="paper", **parameters):
+    """Return bid and ask after one noise agent met an empty book of 64 levels."""
     auction = CallAuction.of(
         1,
         agents=1,
         levels=64,
         open_depth=0,
         mix={"noise": 1},
-        stream="paper",
+        stream=stream,
         market_ids=[market],
         **parameters,
     )
@@ -92,3 +98,25 @@ def test_a_draw_of_exactly_1_is_not_marketable_even_with_probability_1(engine):
 def test_a_draw_of_exactly_1_sells(engine):
     bid, ask = one_order(engine, DRAW_OF_ONE["side"])
     assert (bid.any(), ask.any()) == (False, True)
+
+
+def test_a_draw_of_exactly_one_half_sells(engine):
+    bid, ask = one_order(engine, DRAW_OF_HALF["side"])
+    assert (bid.any(), ask.any()) == (False, True)
+
+
+def test_a_draw_of_exactly_the_probability_is_not_marketable(engine):
+    market = DRAW_OF_HALF["marketable"]
+    bid, ask = one_order(engine, market, noise_spread=0, market_order_prob=0.5)
+    assert np.flatnonzero(bid + ask).tolist() == [32]
+    bid, ask = one_order(engine, market, noise_spread=0, market_order_prob=0.5001)
+    assert np.flatnonzero(bid + ask).tolist() in ([0], [63])
+
+
+@pytest.mark.parametrize("left, probability", [(0, 0.0), (2**31, 0.5)])
+def test_an_order_is_marketable_only_below_the_threshold(engine, left, probability):
+    given = {"stream": "default", "max_qty": 2048, "noise_spread": 0}
+    bid, ask = one_order(engine, LEFT_OVER[left], market_order_prob=probability, **given)
+    assert np.flatnonzero(bid + ask).tolist() == [32]
+    bid, ask = one_order(engine, LEFT_OVER[left], market_order_prob=probability + 2**-31, **given)
+    assert np.flatnonzero(bid + ask).tolist() in ([0], [63])
