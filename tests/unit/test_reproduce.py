@@ -121,8 +121,18 @@ def test_rows_are_means_over_markets_with_their_interval(sweep):
     assert row["price_std"] == values.mean()
     assert row["price_std_half_width"] == pytest.approx(1.959964 * abs(np.diff(values)[0]) / 2)
     assert len(sweep.rows()) == 30
-    assert len(sweep.table().splitlines()) == 16
     assert sweep.agrees is None
+
+
+def test_values_of_the_paper_stand_beside_those_of_the_fixed_grid(sweep):
+    lines = {(line["statistic"], line["at"]): line for line in sweep.comparison()}
+    assert lines["price_std", 0.65]["published"] == 26.90
+    assert lines["price_std", 0.65]["found"] == sweep.statistics["fixed"]["price_std"][13].mean()
+    assert lines["acf_returns", 1]["published"] == -0.34
+    assert lines["acf_returns", 1]["found"] == sweep.memory["fixed"]["acf_returns"][0].mean()
+    table = sweep.table()
+    assert all(f"{share:.2f}" in table for share in SHARES)
+    assert "26.34" in table
 
 
 def test_progress_counts_the_steps_of_both_windows():

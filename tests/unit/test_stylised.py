@@ -7,6 +7,7 @@ from scipy import stats
 from bookwarp.analysis.stylised import (
     autocorrelation,
     excess_kurtosis,
+    linear_trend,
     mean_interval,
     price_moments,
     price_returns,
@@ -34,6 +35,20 @@ def test_moments_keep_their_digits_far_from_tick_zero():
     near = columns([1, 3, 5, 7])
     far = near + 2**60
     assert price_moments(far)[1] == price_moments(near)[1]
+
+
+def test_trend_of_a_straight_line_is_its_slope_with_nothing_about_it():
+    slope, about = linear_trend(columns([5, 8, 11, 14, 17], [2**60 - 2 * t for t in range(5)]))
+    assert slope.tolist() == [3.0, -2.0]
+    assert about.tolist() == [0.0, 0.0]
+
+
+def test_trend_equals_that_of_numpy_and_splits_the_variance(price):
+    slope, about = linear_trend(price)
+    wanted = np.polynomial.polynomial.polyfit(np.arange(400), price, 1)[1]
+    assert slope == pytest.approx(wanted, rel=1e-9)
+    variance = about**2 + slope**2 * (400**2 - 1) / 12
+    assert variance == pytest.approx(price_moments(price)[1] ** 2, rel=1e-9)
 
 
 def test_returns_are_differences_in_ticks():

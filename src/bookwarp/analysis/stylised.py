@@ -33,6 +33,28 @@ def price_moments(price: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return price[0] + moved.mean(axis=0), moved.std(axis=0)
 
 
+def linear_trend(price: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slope of the straight line through each market's price, and the spread about it.
+
+    The line is that of least squares over the steps. With the standard deviation s of the price
+    and a slope b, the spread about the line is sqrt(s**2 - b**2 (T**2 - 1) / 12).
+
+    Args:
+        price: int64 [step, market], tick, at least two steps.
+
+    Returns:
+        slope, tick a step, and standard deviation about the line, tick (ddof = 0), float64
+        [market].
+    """
+    _check_series("price", price, 2)
+    steps = len(price)
+    moved = (price - price[0]).astype(np.float64)
+    moved -= moved.mean(axis=0)
+    time = np.arange(steps)[:, None] - (steps - 1) / 2
+    slope = (time * moved).sum(axis=0) / (time * time).sum()
+    return slope, (moved - slope * time).std(axis=0)
+
+
 def price_returns(price: np.ndarray) -> np.ndarray:
     """Return the change of the price from each step to the next, p_(t+1) - p_t.
 

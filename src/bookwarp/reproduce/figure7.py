@@ -80,7 +80,8 @@ class Figure7:
                 line["excess_kurtosis_median"] = float(np.median(found["excess_kurtosis"][index]))
                 line["price_low"] = int(found["price_low"][index].min())
                 line["price_high"] = int(found["price_high"][index].max())
-                for name in ("net_move", "edge_share"):
+                line["largest_return"] = int(found["largest_return"][index].max())
+                for name in ("price_drift", "price_std_about_line", "edge_share"):
                     if name in found:
                         line[name] = float(found[name][index].mean())
                 lines.append(line)
@@ -98,8 +99,18 @@ class Figure7:
                 lines.append(line)
         return lines
 
+    def comparison(self) -> list[dict[str, Any]]:
+        """Return one line per value that the paper states: statistic, at, published, found.
+
+        `found` is the mean over markets on the fixed grid, `half_width` that of its 95 % interval;
+        `at` is a momentum share, or a lag for the autocorrelations.
+        """
+        from bookwarp.reproduce.figure7_report import compare
+
+        return compare(self)
+
     def table(self) -> str:
-        """Return the main statistics by share, both windows side by side, as plain text."""
+        """Return the statistics by share, then what the paper states beside them, as text."""
         from bookwarp.reproduce.figure7_report import text_table
 
         return text_table(self)
@@ -129,6 +140,7 @@ class Figure7:
             "elapsed_s": self.elapsed_s,
             "rows": self.rows(),
             "memory": self.memory_rows(),
+            "comparison": self.comparison(),
             "provenance": dict(self.provenance),
         }
 

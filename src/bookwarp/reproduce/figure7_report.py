@@ -1,7 +1,8 @@
 """What the sweep of Figure 7 found, as an xarray dataset and as a table in plain text."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +19,14 @@ from bookwarp.reproduce.figure7_sweep import (
     STATISTICS,
     WINDOWS,
 )
-from bookwarp.reproduce.published import PAPER
+from bookwarp.reproduce.published import (
+    FIGURE7_KURTOSIS_PEAK,
+    FIGURE7_KURTOSIS_SHARES,
+    FIGURE7_TEXT,
+    PAPER,
+    SWEEP_MARKETS,
+    SWEEP_STEPS,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,8 +84,28 @@ def _variable(
     return ("window", dim, "market"), np.stack(held), attrs
 
 
+def compare(found: Figure7) -> list[dict[str, Any]]:
+    """Return one line per value that the paper states; see `Figure7.comparison`."""
+    shares = {row["momentum_share"]: row for row in found.rows() if row["window"] == "fixed"}
+    lags = {row["lag"]: row for row in found.memory_rows() if row["window"] == "fixed"}
+    stated = [(name, at, value) for (name, at), value in FIGURE7_TEXT.items()]
+    low, high = FIGURE7_KURTOSIS_SHARES
+    highest = max(
+        (share for share in shares if low <= share <= high),
+        key=lambda share: float(shares[share]["excess_kurtosis"]),
+    )
+    stated.append(("excess_kurtosis", highest, FIGURE7_KURTOSIS_PEAK))
+    lines = []
+    for name, at, value in stated:
+        row = lags[int(at)] if name in MEMORY else shares[at]
+        width = row[f"{name}_half_width"]
+        line = {"statistic": name, "at": at, "published": value, "found": row[name]}
+        lines.append(line | {"half_width": width})
+    return lines
+
+
 def text_table(found: Figure7) -> str:
-    """Return the main statistics by share, both windows side by side, as plain text."""
+    """Return the statistics by share, both windows, then the paper's values, as plain text."""
     rows = found.rows()
     half = len(rows) // len(WINDOWS)
     heads = [word for name in _PAIRS for word in (f"{name} fixed", "following")]
@@ -89,8 +117,27 @@ def text_table(found: Figure7) -> str:
         ranges = [f"{row['price_low']} .. {row['price_high']}" for row in (fixed, following)]
         edge = f"{fixed['edge_share']:.0%}"
         body.append([f"{fixed['momentum_share']:.2f}", *pairs, *ranges, edge])
+    paper = [["fixed grid", "share or lag", "in the paper", "here", "95 % interval"]]
+    for line in found.comparison():
+        values = [f"{line['published']:g}", f"{line['found']:.3f}", f"± {line['half_width']:.3f}"]
+        paper.append([line["statistic"], f"{line['at']:g}", *values])
+    return "\n".join([*_aligned(body), "", *_aligned(paper), "", _verdict(found)])
+
+
+def _verdict(found: Figure7) -> str:
+    if found.agrees is None:
+        return (
+            f"with {SWEEP_MARKETS} markets, {SWEEP_STEPS} steps and stream paper, every digit can "
+            f"be compared with the published sweep"
+        )
+    if found.agrees:
+        return f"agrees with the published sweep of {SWEEP_MARKETS} markets a setting in 12 digits"
+    return f"DIFFERS from the published sweep of {SWEEP_MARKETS} markets a setting"
+
+
+def _aligned(body: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*body, strict=True)]
-    return "\n".join(
+    return [
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
         for line in body
-    )
+    ]

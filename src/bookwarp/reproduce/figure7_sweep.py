@@ -7,6 +7,7 @@ import numpy as np
 from bookwarp.analysis.stylised import (
     autocorrelation,
     excess_kurtosis,
+    linear_trend,
     price_moments,
     price_returns,
 )
@@ -35,7 +36,9 @@ STATISTICS = {
     "volume_per_step": ("lot", "mean volume traded in a step"),
     "price_low": ("tick", "lowest last price"),
     "price_high": ("tick", "highest last price"),
-    "net_move": ("tick", "distance between the first and the last price, per step"),
+    "price_drift": ("tick", "absolute slope of the straight line through the price, per step"),
+    "price_std_about_line": ("tick", "standard deviation of the price about that line"),
+    "largest_return": ("tick", "largest absolute return"),
     "edge_share": ("1", "share of the steps with a last price on the 2 lowest or highest ticks"),
 }
 # one value per lag and market
@@ -81,13 +84,16 @@ def measure_sweep(
     price = simulation.history["last"]
     returns = price_returns(price)
     volume = simulation.state().volume
+    slope, about_line = linear_trend(price)
     flat = {
         "price_std": price_moments(price)[1],
         "excess_kurtosis": excess_kurtosis(returns),
         "volume_per_step": volume / simulation.steps,
         "price_low": price.min(axis=0),
         "price_high": price.max(axis=0),
-        "net_move": np.abs(price[-1] - price[0]) / len(returns),
+        "price_drift": np.abs(slope),
+        "price_std_about_line": about_line,
+        "largest_return": np.abs(returns).max(axis=0),
     }
     if simulation.auction.window is Window.FIXED:
         edge = (price < EDGE_TICKS) | (price >= LEVELS - EDGE_TICKS)
