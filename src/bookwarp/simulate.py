@@ -148,6 +148,7 @@ class Simulation:
         self.threads = _check_threads(threads)
         self._memory_limit = _check_memory_limit(memory_limit)
         self._history: list[dict[str, np.ndarray]] = []
+        self._running: list[dict[str, np.ndarray]] = []
         auction.check_horizon(self.steps, "mid2" in plan.names)
         _check_tape_steps(plan, self.steps)
         self._check_memory(plan.rows(0, self.steps))
@@ -198,12 +199,7 @@ class Simulation:
     @property
     def history(self) -> dict[str, np.ndarray]:
         """The recorded rows so far: int64 [row, market]; books [row, chosen market, level]."""
-        if len(self._history) > 1:
-            names = self._history[0]
-            whole = {n: np.concatenate([piece[n] for piece in self._history]) for n in names}
-            self._history = [whole]
-        empty = self.plan.allocate(self.auction, 0)
-        history = dict(self._history[0]) if self._history else empty
+        history = self._rows()
         if "volume" in history:
             so_far = history["volume"]
             history["volume"] = so_far.copy()
@@ -228,14 +224,12 @@ class Simulation:
         """
         from bookwarp.results.checkpoint import Checkpoint, write_checkpoint
 
-        if len(self._history) > 1:
-            _ = self.history
         checkpoint = Checkpoint(
             auction=self.auction,
             plan=self.plan,
             state=self.state(),
             steps=self.steps,
-            rows=self._history[0] if self._history else self.plan.allocate(self.auction, 0),
+            rows=self._rows(),
             engine=self.engine,
             elapsed_s=self.elapsed_s,
         )
@@ -290,13 +284,19 @@ class Simulation:
                         self.elapsed_s += spent
                         self.steps_done += steps
                         filled = upto
+                        self._running = [{n: a[:filled] for n, a in rows.items()}]
                     report(self.steps_done - start, count)
                     yield
                     rate = steps / max(spent, 1e-9)
                     piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * piece))
         finally:
-            if filled:
-                self._history.append({name: array[:filled] for name, array in rows.items()})
+            self._history, self._running = [*self._history, *self._running], []
+
+    def _rows(self) -> dict[str, np.ndarray]:
+        """Return all rows so far as the engine writes them, those of a `step` that runs too."""
+        if len(self._history) > 1:
+            self._history = [_join(self._history)]
+        return _join([*self._history, *self._running] or [self.plan.allocate(self.auction, 0)])
 
     def _check_memory(self, rows: int) -> None:
         state = engine_nbytes(self.engine, self.auction, self.threads)
@@ -314,6 +314,12 @@ class Simulation:
             f"books, {_gigabytes(records)} for {rows} recorded rows); {_gigabytes(limit)} may be "
             f"used: lower {lower}, or set memory_limit"
         )
+
+
+def _join(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    if len(pieces) == 1:
+        return dict(pieces[0])
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def simulate(
@@ -394,7 +400,10 @@ def simulate(
         memory_limit=memory_limit,
         **unknown,
     )
-    return run_with_checkpoints(simulation, checkpoint, checkpoint_every, progress)
+    run = run_with_checkpoints(simulation, checkpoint, checkpoint_every, progress)
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)
+    return run
 
 
 def run_with_checkpoints(
@@ -405,7 +414,7 @@ def run_with_checkpoints(
 ) -> "Run":
     """Finish `simulation`; leave a checkpoint every so often and when it is interrupted.
 
-    The checkpoint of a run that ends is removed.
+    The checkpoint of a run that ends is the caller's to remove, once the result is kept.
     """
     if checkpoint is None:
         return simulation.run(progress)
@@ -422,7 +431,6 @@ def run_with_checkpoints(
     except KeyboardInterrupt:
         simulation.save(path)
         raise
-    path.unlink(missing_ok=True)
     return simulation.result()
 
 
