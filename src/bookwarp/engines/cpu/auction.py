@@ -10,6 +10,8 @@ grows, and not once supply has reached demand: the search for the clearing price
 lowest of the best, visits level 0 and then goes up from `low` until supply meets demand.
 """
 
+import numpy as np
+
 from bookwarp.engines.cpu.agents import round_half_even
 from bookwarp.engines.cpu.compile import inlined
 
@@ -49,7 +51,7 @@ def clear_auction(bid, ask, low, high, buy_total, sell_total):  # type: ignore[n
     """
     top = len(bid) - 1
     demand = bid[top] if high < top else 0
-    for level in range(low, high + 1):
+    for level in range(np.uint64(low), np.uint64(high + 1)):
         demand += bid[level]
     price = volume = supply = 0
     if low > 0:
@@ -57,11 +59,11 @@ def clear_auction(bid, ask, low, high, buy_total, sell_total):  # type: ignore[n
         volume = min(supply, buy_total)
         if supply >= buy_total:
             return price, volume
-    for level in range(low, top + 1):
+    for level in range(np.uint64(low), np.uint64(top + 1)):
         supply += ask[level]
         executable = min(demand, supply)
         if executable > volume:
-            price, volume = level, executable
+            price, volume = np.int64(level), executable
         if supply >= demand or supply == sell_total:
             break
         demand -= bid[level]

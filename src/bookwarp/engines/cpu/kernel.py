@@ -17,6 +17,10 @@ from bookwarp.engines.cpu.agents import (
     add_noise,
     add_noise_counts,
     count_noise,
+    sum_draws,
+    sum_maker_draws,
+    sum_maker_words,
+    sum_words,
 )
 from bookwarp.engines.cpu.auction import (
     clear_auction,
@@ -30,6 +34,7 @@ from bookwarp.engines.cpu.auction import (
 )
 from bookwarp.engines.cpu.compile import entry_point, inlined, source_digest
 from bookwarp.engines.cpu.layout import (
+    COUNTS,
     DRAW_NARROW,
     DRAW_PACKED,
     DRAW_PAPER,
@@ -41,7 +46,6 @@ from bookwarp.engines.cpu.layout import (
 )
 from bookwarp.engines.cpu.random import (
     decode_noise,
-    decode_others,
     decode_paper,
     decode_wide,
     fill_paper_keys,
@@ -52,6 +56,10 @@ from bookwarp.spec.codes import NO_PRICE, AgentType
 _NOISE, _MOMENTUM = int(AgentType.NOISE), int(AgentType.MOMENTUM)
 _MAKER, _FUNDAMENTAL = int(AgentType.MAKER), int(AgentType.FUNDAMENTAL)
 _NO_PRICE = np.int64(NO_PRICE)
+
+# Draws do not depend on the book: they are counted for some steps ahead, in loops without a
+# branch that nobody can foretell, and the book then follows from the counts.
+_STEPS_AHEAD = 16
 
 
 @inlined
@@ -68,8 +76,8 @@ def allocate_scratch(agents, in_order):  # type: ignore[no-untyped-def]
     by_position = words[:agents] if in_order else np.empty(agents, np.uint32)
     order = np.arange(agents)
     paper_keys = np.empty((4, agents), np.uint64)
-    counts = np.zeros((2, 8), np.int64)
-    return Scratch(in_order, order, pairs, words, by_position, paper_keys, counts, draws)
+    counts = np.empty((_STEPS_AHEAD, COUNTS), np.int64)
+    return Scratch(in_order, order, pairs, words, by_position, paper_keys, draws, counts)
 
 
 @inlined
@@ -98,11 +106,13 @@ def take_up_market(ensemble, m, scratch):  # type: ignore[no-untyped-def]
         fill_paper_keys(scratch.paper_keys, scratch.order, market)
     noise, momentum, maker = ends[_NOISE], ends[_MOMENTUM], ends[_MAKER]
     draws, agents = scratch.draws, ends[_FUNDAMENTAL]
+    words = scratch.by_position
     return Parts(
-        scratch.by_position[:noise],
-        scratch.by_position[noise:],
+        words[:noise],
+        words[noise:momentum],
+        words[momentum:maker],
+        words[maker:],
         part_of(draws, 0, noise),
-        part_of(draws, noise, agents),
         part_of(draws, noise, momentum),
         part_of(draws, momentum, maker),
         scratch.order[momentum:maker],
@@ -111,33 +121,62 @@ def take_up_market(ensemble, m, scratch):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def send_orders(market, scratch, parts, step, mid2, ret, pull, bid, ask):  # type: ignore[no-untyped-def]
+def draw_words(market, scratch, step):  # type: ignore[no-untyped-def]
+    """Draw the words of a narrow market, and bring them into the order of positions."""
+    fill_words(scratch.pairs, market.key, np.uint64(step))
+    if not scratch.in_order:
+        for i in range(len(scratch.order)):
+            scratch.by_position[i] = scratch.words[scratch.order[i]]
+
+
+@inlined
+def count_orders(market, scratch, parts, step, counts):  # type: ignore[no-untyped-def]
+    """Count what the agents of a packed market send in `step`, as `COUNTS` lays it out."""
+    draw_words(market, scratch, step)
+    count_noise(parts.noise_words, market, counts[:16])
+    counts[16], counts[17], counts[18], counts[19] = sum_words(parts.momentum_words, market)
+    counts[20], counts[21] = sum_maker_words(parts.maker_words, parts.maker_agents, market)
+    counts[22], counts[23], counts[24], counts[25] = sum_words(parts.fundamental_words, market)
+
+
+@inlined
+def send_counted(counts, market, step, mid2, ret, pull, bid, ask):  # type: ignore[no-untyped-def]
+    """Add counted orders to the book; return lots bought and sold."""
+    bought, sold = add_noise_counts(counts, mid2, market, bid, ask)
+    momentum = counts[16], counts[17], counts[18], counts[19]
+    buy, sell = add_directed(momentum, ret, mid2, bid, ask)
+    bought, sold = bought + buy, sold + sell
+    buy, sell = add_makers((counts[20], counts[21]), step, mid2, market, bid, ask)
+    bought, sold = bought + buy, sold + sell
+    fundamental = counts[22], counts[23], counts[24], counts[25]
+    buy, sell = add_directed(fundamental, pull, mid2, bid, ask)
+    return bought + buy, sold + sell
+
+
+@inlined
+def send_drawn(market, scratch, parts, step, mid2, ret, pull, bid, ask):  # type: ignore[no-untyped-def]
     """Draw for every agent and add all orders to the book; return lots bought and sold."""
     draw_step = np.uint64(step)
-    if market.draw >= DRAW_NARROW:
-        fill_words(scratch.pairs, market.key, draw_step)
-        if not scratch.in_order:
-            for i in range(len(scratch.order)):
-                scratch.by_position[i] = scratch.words[scratch.order[i]]
-        decode_others(parts.other_words, market, parts.others)
-    if market.draw == DRAW_PACKED:
-        count_noise(parts.noise_words, market, scratch.counts)
-        bought, sold = add_noise_counts(scratch.counts, mid2, market, bid, ask)
+    if market.draw == DRAW_NARROW:
+        draw_words(market, scratch, step)
+        decode_noise(parts.noise_words, market, parts.noise)
+        momentum = sum_words(parts.momentum_words, market)
+        makers = sum_maker_words(parts.maker_words, parts.maker_agents, market)
+        fundamental = sum_words(parts.fundamental_words, market)
     else:
-        if market.draw == DRAW_NARROW:
-            decode_noise(parts.noise_words, market, parts.noise)
-        elif market.draw == DRAW_WIDE:
+        if market.draw == DRAW_WIDE:
             decode_wide(scratch.order, draw_step, market, scratch.draws)
         else:
             decode_paper(scratch.paper_keys, draw_step, market, scratch.draws)
-        bought, sold = add_noise(parts.noise, mid2, bid, ask)
-    if len(parts.momentum.qty):
-        buy, sell = add_directed(parts.momentum, ret, mid2, bid, ask)
-        bought, sold = bought + buy, sold + sell
-    if len(parts.fundamental.qty):
-        buy, sell = add_directed(parts.fundamental, pull, mid2, bid, ask)
-        bought, sold = bought + buy, sold + sell
-    buy, sell = add_makers(parts.maker, parts.maker_agents, step, mid2, market, bid, ask)
+        momentum = sum_draws(parts.momentum)
+        makers = sum_maker_draws(parts.maker, parts.maker_agents)
+        fundamental = sum_draws(parts.fundamental)
+    bought, sold = add_noise(parts.noise, mid2, bid, ask)
+    buy, sell = add_directed(momentum, ret, mid2, bid, ask)
+    bought, sold = bought + buy, sold + sell
+    buy, sell = add_makers(makers, step, mid2, market, bid, ask)
+    bought, sold = bought + buy, sold + sell
+    buy, sell = add_directed(fundamental, pull, mid2, bid, ask)
     return bought + buy, sold + sell
 
 
@@ -197,7 +236,15 @@ def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, dept
         state.prev_mid2[m] = mid2
         pull = np.sign(2 * (market.open_price - state.base[m]) - mid2)
 
-        bought, sold = send_orders(market, scratch, parts, step, mid2, ret, pull, bid, ask)
+        if market.draw == DRAW_PACKED:
+            ahead = (step - first_step) % _STEPS_AHEAD
+            if ahead == 0:
+                for later in range(min(_STEPS_AHEAD, first_step + steps - step)):
+                    count_orders(market, scratch, parts, step + later, scratch.counts[later])
+            counts = scratch.counts[ahead]
+            bought, sold = send_counted(counts, market, step, mid2, ret, pull, bid, ask)
+        else:
+            bought, sold = send_drawn(market, scratch, parts, step, mid2, ret, pull, bid, ask)
         buy_total, sell_total = buy_total + bought, sell_total + sold
 
         nearest = mid2 >> 1

@@ -17,7 +17,11 @@ MARKET_ROW = np.dtype(
     [
         ("key", np.uint64),
         ("seed", np.uint64),
-        ("threshold", np.uint64),
+        # 32 bits wide, so that LLVM sees that a product with a word fits 64.
+        ("max_qty32", np.uint32),
+        ("two_max_qty32", np.uint32),
+        ("offset_count32", np.uint32),
+        ("threshold", np.uint32),
         ("probability", np.float32),
         ("market_id", np.int64),
         ("open_price", np.int64),
@@ -37,6 +41,10 @@ DRAW_PAPER, DRAW_WIDE, DRAW_NARROW, DRAW_PACKED = range(4)
 
 NOT_RECORDED = -1
 
+# A step's lots of a market whose noise orders are counted: eight slots of buys and of sells, then
+# the sums of momentum agents, makers and fundamental agents (see agents.py).
+COUNTS = 26
+
 StateArrays = namedtuple("StateArrays", list(STATE_LAYOUT))
 RowArrays = namedtuple("RowArrays", [*SERIES, "book_bid", "book_ask"])
 Draws = namedtuple("Draws", ["buy", "marketable", "qty", "offset"])
@@ -44,14 +52,14 @@ Draws = namedtuple("Draws", ["buy", "marketable", "qty", "offset"])
 # (the same memory if the agents are `in_order` of type), and what comes of them.
 Scratch = namedtuple(
     "Scratch",
-    ["in_order", "order", "pairs", "words", "by_position", "paper_keys", "counts", "draws"],
+    ["in_order", "order", "pairs", "words", "by_position", "paper_keys", "draws", "counts"],
 )
-# One market's views of it, by type of agent; `others` are all but noise.
+# One market's views of it, by type of agent.
 Parts = namedtuple(
     "Parts",
     [
-        *("noise_words", "other_words", "noise", "others"),
-        *("momentum", "maker", "maker_agents", "fundamental"),
+        *("noise_words", "momentum_words", "maker_words", "fundamental_words"),
+        *("noise", "momentum", "maker", "maker_agents", "fundamental"),
     ],
 )
 Ensemble = namedtuple("Ensemble", ["markets", "type_counts", "agent_types", "following"])
@@ -68,6 +76,9 @@ def lay_out_ensemble(auction: CallAuction, plan: RecordPlan) -> Ensemble:
     rows["probability"] = probability
     rows["threshold"] = probability_threshold(probability)
     rows["offset_count"] = 2 * rows["noise_spread"] + 1
+    rows["max_qty32"] = rows["max_qty"]
+    rows["two_max_qty32"] = 2 * rows["max_qty"]
+    rows["offset_count32"] = rows["offset_count"]
     cells = 2 * rows["max_qty"] * rows["offset_count"]
     rows["draw"] = np.where(cells <= NARROW_CELLS, DRAW_NARROW, DRAW_WIDE)
     packed = (rows["draw"] == DRAW_NARROW) & (rows["offset_count"] <= PACKED_OFFSETS)

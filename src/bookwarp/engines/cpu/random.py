@@ -12,7 +12,9 @@ from bookwarp.spec import random as spec
 
 _32 = np.uint64(32)
 _LOW32 = np.uint64(0xFFFFFFFF)
+_ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_HALF = np.uint64(2**31)
 _TWO = np.uint64(2)
 _EVEN32 = np.uint64(0xFFFFFFFE)
 _MULTIPLIER = np.uint64(spec.PHILOX_MULTIPLIER)
@@ -70,30 +72,17 @@ def fill_words(pairs, key, step):  # type: ignore[no-untyped-def]
 @inlined
 def decode_noise(words, market, draws):  # type: ignore[no-untyped-def]
     """Decode the words of narrow noise agents into `draws`."""
-    max_qty, offsets = np.uint64(market.max_qty), np.uint64(market.offset_count)
-    threshold = np.uint64(market.threshold)
+    max_qty, offsets = np.uint64(market.max_qty32), np.uint64(market.offset_count32)
+    two_max_qty, threshold = np.uint64(market.two_max_qty32), np.uint64(market.threshold)
     for i in range(len(words)):
         word = np.uint64(words[i])
-        product = word * (_TWO * max_qty & _LOW32)
-        buy = word >> _S31
-        offset = (product & _LOW32) * (offsets & _LOW32)
-        draws.buy[i] = np.int64(buy)
-        draws.qty[i] = np.int64((product >> _32) - buy * max_qty + _ONE)
+        product = word * two_max_qty
+        buys = word >= _HALF
+        offset = (product & _LOW32) * offsets
+        draws.buy[i] = np.int64(buys)
+        draws.qty[i] = np.int64((product >> _32) - (max_qty if buys else _ZERO) + _ONE)
         draws.offset[i] = np.int64(offset >> _32) - market.noise_spread
         draws.marketable[i] = np.int64((offset & _LOW32) < threshold)
-
-
-@inlined
-def decode_others(words, market, draws):  # type: ignore[no-untyped-def]
-    """Decode the words of narrow agents that draw no offset into `draws`."""
-    max_qty, threshold = np.uint64(market.max_qty), np.uint64(market.threshold)
-    for i in range(len(words)):
-        word = np.uint64(words[i])
-        product = word * (_TWO * max_qty & _LOW32)
-        buy = word >> _S31
-        draws.buy[i] = np.int64(buy)
-        draws.qty[i] = np.int64((product >> _32) - buy * max_qty + _ONE)
-        draws.marketable[i] = np.int64((product & _LOW32) < threshold)
 
 
 @inlined
