@@ -120,6 +120,13 @@ def run_console(block: Block, folder: Path) -> None:
             )
 
 
+def write_file(block: Block, folder: Path) -> None:
+    """Write a file that a page shows; its first line is a comment with its name."""
+    name = block.text.partition("\n")[0].removeprefix("# ")
+    assert re.fullmatch(r"[\w-]+\.toml", name), f"{block.place}: no name in the first line"
+    (folder / name).write_text(block.text, encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -130,6 +137,8 @@ def test_page_runs(page, tmp_path, monkeypatch):
             run_python(block, namespace)
         elif block.kind == "console":
             run_console(block, tmp_path)
+        elif block.kind == "toml":
+            write_file(block, tmp_path)
         else:
             assert block.kind == "text" or block.kind.startswith("{"), (
                 f"{block.place}: a block of kind {block.kind!r} is neither run nor plain text"
