@@ -1,0 +1,1 @@
+"""What comes out of a run: the run object, datasets and tables, files, checkpoints."""
