@@ -21,6 +21,8 @@ autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+# Arguments that share an entry in a docstring share one on the page.
+napoleon_use_param = False
 napoleon_use_rtype = False
 
 # Every reference must resolve, except to names of other packages, which have no pages here.
