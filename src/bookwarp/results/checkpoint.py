@@ -79,7 +79,7 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         checkpoint.auction, checkpoint.plan, checkpoint.engine, checkpoint.elapsed_s, made_now()
     )
     document |= {"step": checkpoint.state.step, "steps": checkpoint.steps}
-    document["rows"] = sorted(checkpoint.rows)
+    document["rows"] = list(checkpoint.rows)
     arrays = {f"parameter/{name}": array for name, array in parameters.items()}
     arrays |= {f"state/{name}": array for name, array in checkpoint.state.arrays().items()}
     arrays |= {f"rows/{name}": array for name, array in checkpoint.rows.items()}

@@ -12,8 +12,6 @@ from typing import Any
 
 from bookwarp.spec.errors import ParameterError, StoreError
 
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-
 
 def as_path(path: Any) -> Path:
     """Return `path` as a Path.
@@ -90,18 +88,11 @@ def written_whole(path: Path, overwrite: bool = True) -> Iterator[Path]:
         _remove(temporary)
 
 
-def explain(error: BaseException, path: Path) -> str:
+def explain(error: OSError, path: Path) -> str:
     """Return the sentence for an error of the operating system while `path` was written."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    if is_disk_full(error):
-        return f"{path} cannot be written: the disk is full ({reason}); nothing was left behind"
-    return f"{path} cannot be written: {reason}"
-
-
-def is_disk_full(error: BaseException) -> bool:
-    """Return whether there was no room left; libraries hide the number of the error in its text."""
-    number = getattr(error, "errno", None)
-    return number in _DISK_FULL or any(os.strerror(each) in str(error) for each in _DISK_FULL)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{path} cannot be written: the disk is full; nothing was left behind"
+    return f"{path} cannot be written: {error.strerror or error}"
 
 
 def _flush(path: Path) -> None:
