@@ -4,6 +4,7 @@ The blocks of a page run in order, in one folder and one namespace, as a reader 
 """
 
 import doctest
+import hashlib
 import importlib
 import os
 import re
@@ -13,6 +14,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -233,3 +235,14 @@ def test_api_page_names_every_public_name():
     text = (REPOSITORY / "docs/api.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"auto\w+:: bookwarp\.(\w+)$", text, re.MULTILINE))
     assert documented == public
+
+
+def test_digest_is_what_the_model_page_says():
+    bookwarp = importlib.import_module("bookwarp")
+    run = bookwarp.simulate(markets=3, steps=9, window="following", open_price=-50)
+    hasher = hashlib.sha256(b"bookwarp call-auction state 1\n")
+    hasher.update(np.array([run.markets, run.levels, run.steps], "<i8").tobytes())
+    names = "bid ask last_price prev_mid2 base volume trades pruned_bid pruned_ask"
+    for name in names.split():
+        hasher.update(np.ascontiguousarray(getattr(run, name), "<i8").tobytes())
+    assert hasher.hexdigest() == run.digest()
