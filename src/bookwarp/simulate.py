@@ -143,7 +143,7 @@ class Simulation:
         self.steps = int(check_value(PARAMETERS["steps"], steps))
         self.steps_done = 0
         self.elapsed_s = 0.0
-        """Seconds spent in the engine."""
+        """Seconds spent running steps; compiling and loading an engine is not counted."""
         self.engine = choose_engine(engine)
         self.threads = _check_threads(threads)
         self._memory_limit = _check_memory_limit(memory_limit)
@@ -153,6 +153,7 @@ class Simulation:
         _check_tape_steps(plan, self.steps)
         self._check_memory(plan.rows(0, self.steps))
         self._engine = engine_class(self.engine)(auction, plan, self.threads)
+        self._loaded = False
 
     def step(self, count: int = 1, progress: Progress = None) -> "Simulation":
         """Run `count` more steps; interrupted by Ctrl-C it stops between two steps.
@@ -271,6 +272,10 @@ class Simulation:
         rows = self.plan.allocate(self.auction, wanted)
         filled = 0
         piece = 1
+        if not self._loaded:
+            with _signals_deferred():
+                self._engine.run(0, {name: array[:0] for name, array in rows.items()})
+            self._loaded = True
         try:
             with _progress_bar(progress, count) as report:
                 while self.steps_done < stop:
