@@ -7,8 +7,8 @@ SPLITMIX_INCREMENT = 0x9E3779B97F4A7C15
 SPLITMIX_MULTIPLIER_1 = 0xBF58476D1CE4E5B9
 SPLITMIX_MULTIPLIER_2 = 0x94D049BB133111EB
 
-# Philox2x32 (Salmon et al. 2011): the multiplier, the key's increment, and the fewest rounds
-# that its authors report to pass BigCrush.
+# Philox2x32 (Salmon et al. 2011): the multiplier, the key's increment, and one round more than
+# the fewest for which its authors know no statistical flaw.
 PHILOX_MULTIPLIER = 0xD256D193
 PHILOX_KEY_INCREMENT = 0x9E3779B9
 PHILOX_ROUNDS = 7
