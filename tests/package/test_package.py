@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import bookwarp
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 IMPORT_SECONDS = 0.3
 HEAVY = ("matplotlib", "numba", "pandas", "pyarrow", "rich", "typer", "xarray", "zarr")
@@ -106,6 +108,18 @@ def import_seconds() -> float:
 
 def test_import_is_fast():
     assert min(import_seconds() for _ in range(5)) < IMPORT_SECONDS
+
+
+@pytest.mark.parametrize("first", sorted(set(bookwarp.__all__) - {"__version__"}))
+def test_public_names_are_the_same_whichever_is_used_first(first):
+    """A module that is loaded for one name must not take the place of another name."""
+    code = (
+        f"import bookwarp, types; bookwarp.{first}; "
+        "print([name for name in bookwarp.__all__ "
+        "if isinstance(getattr(bookwarp, name), types.ModuleType)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_import_loads_no_heavy_package():
