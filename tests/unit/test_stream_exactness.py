@@ -16,7 +16,7 @@ from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import NARROW_CELLS, WIDE_BLOCK
 
 NARROW = [(4, 3), (1, 0), (3, 5), (7, 20), (32, 31), (2048, 0), (1, 1023)]
-PROBABILITIES = [0.0, 0.1, 1 / 3, 0.9999999999, 1.0]
+PROBABILITIES = [0.0, 0.1, 0.3, 1 / 3, 0.9999999999, 1.0]
 
 
 def ceil_div(numerator, denominator):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bookwarp.reference.random import draw, hash_block, philox2x32
+from bookwarp.reference import random as reference
 from bookwarp.spec.codes import AgentType
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PAPER_MAX_QTY, PARAMETERS
@@ -62,7 +62,7 @@ def reference_draw(vector):
         market_order_prob=vector["market_order_prob"],
     )
     code = AGENT_TYPES[vector.get("type", "noise")]
-    draws = draw(auction, np.full((1, agents), code, np.int8), vector["step"])
+    draws = reference.draw(auction, np.full((1, agents), code, np.int8), vector["step"])
     values = {name: getattr(draws, name)[0, vector["agent"]].item() for name in DRAWS}
     if code != AgentType.NOISE:
         values["offset"] = None
@@ -74,7 +74,7 @@ def test_philox_gives_the_published_words(vector):
     first, second, key = (int(word, 16) for word in (*vector["counter"], vector["key"]))
     words = tuple(int(word, 16) for word in vector["words"])
     assert DEFINITION["philox2x32_7"](first, second, key) == words
-    hashed = philox2x32(*(np.array([word], np.uint64) for word in (first, second, key)))
+    hashed = reference.philox2x32(*(np.array([word], np.uint64) for word in (first, second, key)))
     assert hashed.tolist() == [words[0] << 32 | words[1]]
 
 
@@ -95,7 +95,7 @@ def test_hash_of_a_block_is_the_known_answer(vector):
         int(vector["key"], 16)
     ]
     auction = CallAuction.of(1, seed=seed, market_ids=[market])
-    hashed = hash_block(auction, np.array([block]), step)
+    hashed = reference.hash_block(auction, np.array([block]), step)
     assert hashed.tolist() == [[words[0] << 32 | words[1]]]
 
 
@@ -144,6 +144,21 @@ def questions(draw, stream):
 @example(VECTORS["default"][0] | {"market_order_prob": 1 - 2.0**-34})
 def test_reference_draws_what_the_page_defines(question):
     assert reference_draw(question) == defined_draw(question)
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.1, 0.3, 1 / 3, 1 - 2.0**-33, 1.0])
+@pytest.mark.parametrize("max_qty, shift", [(1, 31), (4096, 19)], ids=["narrow", "wide"])
+def test_reference_and_page_agree_beside_the_threshold(monkeypatch, probability, max_qty, shift):
+    parameters = {"max_qty": max_qty, "noise_spread": 0, "market_order_prob": probability}
+    question = VECTORS["default"][0] | parameters
+    threshold = round(probability * 2**32)
+    for left in range(max(0, threshold - 4), min(2**32, threshold + 4)):
+        # Times 2 max_qty, this word leaves `left`, or the even number below it.
+        word = left << shift
+        hashed = np.array([[word]], np.uint64)
+        monkeypatch.setattr(reference, "hash_block", lambda *_, hashed=hashed: hashed)
+        monkeypatch.setitem(DEFINITION, "hash_block", lambda *_, word=word: divmod(word, 2**32))
+        assert reference_draw(question) == defined_draw(question)
 
 
 def test_page_shows_known_answers_of_the_file():
