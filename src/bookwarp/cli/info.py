@@ -62,8 +62,8 @@ def _compiled_code() -> str | None:
 
 def _print_table(facts: dict[str, Any]) -> None:
     total, free = (facts[name] / 2**30 for name in ("memory_bytes", "free_memory_bytes"))
-    rows = {name: facts[name] or "not installed" for name in _PACKAGES}
-    rows["python"] = f"{facts['python']} on {facts['platform']}"
+    versions = {name: facts[name] or "not installed" for name in _PACKAGES}
+    rows = {"python": f"{facts['python']} on {facts['platform']}", **versions}
     rows["cores"] = f"{facts['usable_cores']} usable of {facts['cores']}"
     rows["memory"] = f"{free:.1f} GiB free of {total:.1f} GiB"
     for name, status in facts["engines"].items():
