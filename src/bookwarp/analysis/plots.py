@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUFFIXES = (".png", ".svg")
+SUFFIXES = (".png", ".svg", ".pdf")
 _DPI = 120
 
 Panel = tuple[str, Callable[["Axes", Run], None]]
@@ -31,13 +31,13 @@ def check_plot(path: str | Path, overwrite: bool = False) -> None:
     """Check, before a run starts, that it can be drawn to `path`.
 
     Raises:
-        ParameterError: the suffix is not .png or .svg.
+        ParameterError: the suffix is not .png, .svg or .pdf.
         StoreError: it exists, or its folder cannot be written to.
     """
     given = as_path(path)
     if given.suffix.lower() not in SUFFIXES:
         raise ParameterError(
-            f"{given} has the suffix {given.suffix!r}: a plot is written as {' or '.join(SUFFIXES)}"
+            f"{given} has the suffix {given.suffix!r}: a plot is written as {', '.join(SUFFIXES)}"
         )
     check_absent(given, overwrite)
     check_folder(given)
@@ -48,7 +48,7 @@ def plot_run(run: Run, path: str | Path | None = None, overwrite: bool = False) 
 
     Args:
         run: what happened.
-        path: file to write, .png or .svg; none if None.
+        path: file to write, .png, .svg or .pdf; none if None.
         overwrite: replace what is at `path`.
 
     Returns:

@@ -218,7 +218,7 @@ class Run:
         """Draw prices, volume and books, and return the matplotlib Figure.
 
         Args:
-            path: file to write, .png or .svg; none if None.
+            path: file to write, .png, .svg or .pdf; none if None.
             overwrite: replace what is at `path`.
 
         Raises:
