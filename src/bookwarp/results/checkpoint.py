@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from bookwarp.results.output import as_path, check_absent, check_folder, written_whole
-from bookwarp.results.provenance import check_format, describe, made_now, rebuild
+from bookwarp.results.provenance import describe, made_now, parse_document, rebuild
 from bookwarp.spec.errors import StoreError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
@@ -131,8 +131,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 def _read_archive(archive: Any, source: str) -> Checkpoint:
     """Return the checkpoint in an archive whose seal was found whole."""
-    document = json.loads(archive[_DESCRIPTION])
-    check_format(document, source)
+    document = parse_document(archive[_DESCRIPTION], source)
     names = document["arrays"]
     parameters = {name: archive[f"parameter/{name}"] for name in names}
     auction, plan = rebuild(document, parameters, source)

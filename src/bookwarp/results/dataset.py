@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bookwarp.reference.tape import TAPE_ROW
-from bookwarp.results.provenance import PER_MARKET, check_format, describe, rebuild
+from bookwarp.results.provenance import PER_MARKET, describe, parse_document, rebuild
 from bookwarp.results.run import Run
 from bookwarp.spec.codes import NO_PRICE, AgentType
 from bookwarp.spec.errors import StoreError
@@ -78,8 +78,7 @@ def dataset_to_run(dataset: xr.Dataset, source: str) -> Run:
     text = dataset.attrs.get("provenance")
     if not isinstance(text, str):
         raise StoreError(f"{source} was not written by bookwarp: it does not say what made it")
-    document = json.loads(text)
-    check_format(document, source)
+    document = parse_document(text, source)
     columns = [f"tape_{name}" for name in TAPE_ROW.names or ()] if document["tape"] else []
     history = [f"history_{name}" for name in document["history"]]
     coordinates = [_coordinate(name) for name in document["arrays"]]

@@ -1,5 +1,6 @@
 """What made a run, as a JSON document and arrays, and the way back from them to a description."""
 
+import json
 import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -97,20 +98,29 @@ def describe(
     return document, arrays
 
 
-def check_format(document: Any, source: str) -> None:
-    """Refuse a document of a newer format; `source` names the file in the error.
+def parse_document(text: str | bytes, source: str) -> dict[str, Any]:
+    """Return the document in `text`, of a format that this version reads.
+
+    Args:
+        text: JSON.
+        source: names the file in the error.
 
     Raises:
-        StoreError: this version cannot read it.
+        StoreError: it is no document, or of a newer format.
     """
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
     written = document.get("format") if isinstance(document, dict) else None
-    if not isinstance(written, int) or written < 1:
-        raise StoreError(f"{source} is damaged: the description of its run has no format")
+    if not isinstance(document, dict) or not isinstance(written, int) or written < 1:
+        raise StoreError(f"{source} is damaged: it does not describe the run that is in it")
     if written > FORMAT:
         raise StoreError(
             f"{source} was written by a newer bookwarp, in format {written}; this version reads "
             f"formats up to {FORMAT}: upgrade bookwarp to read it"
         )
+    return document
 
 
 def rebuild(
