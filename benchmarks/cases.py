@@ -2,9 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
+
+
+class Group(StrEnum):
+    """Which cases belong together; a name for `--cases`."""
+
+    PROCESSOR = "processor"
+    """What the engines can do, at a size for a few cores."""
+    PAPER = "paper"
+    """The evaluation of the KineticSim paper, at its sizes."""
+    DEVICE = "device"
+    """What the engines can do, at a size for a GPU."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,14 @@ class Case:
     """Other parameters of the model; a `Spread` in it or in `mix` gives one value per market."""
     plain_engines: bool = False
     """Whether the engines that are not built for speed are timed too, over fewer steps."""
+    group: Group = Group.PROCESSOR
+    sweeps: tuple[str, ...] = ()
+    """Where the paper shows it: "markets", "agents", "fixed", "latency". The baselines of a GPU
+    run these cases."""
+    trials: int | None = None
+    """Trials, where they are not the number that was asked for."""
+    one_step_a_call: bool = False
+    """Whether every step is a call of its own, as in a learner's loop."""
 
     def arguments(self) -> dict[str, Any]:
         """Return the keywords of `bookwarp.Simulation`, without engine and steps."""
@@ -66,33 +86,53 @@ class Case:
         return value.over(self.markets) if isinstance(value, Spread) else value
 
 
+_BY_MARKET: dict[str, Any] = {
+    "mix": {"noise": "rest", "momentum": Spread(0.0, 0.3), "maker": 0.15},
+    "parameters": {
+        "max_qty": Spread(1, 8),
+        "noise_spread": Spread(1, 6),
+        "market_order_prob": Spread(0.05, 0.20),
+        "maker_half_spread": Spread(1, 3),
+        "open_price": Spread(40, 90),
+    },
+}
+_RECORDED: dict[str, Any] = {"record": ("last", "volume")}
+_FOLLOWING: dict[str, Any] = {
+    "window": "following",
+    "mix": {"noise": "rest", "momentum": 0.40, "maker": 0.15},
+}
+
+
+def _paper(name: str, markets: int, *sweeps: str, agents: int = 256, **more: Any) -> Case:
+    return Case(name, markets, agents, plain_engines=True, group=Group.PAPER, sweeps=sweeps, **more)
+
+
+def _device(name: str, markets: int = 8192, **more: Any) -> Case:
+    return Case(name, markets, group=Group.DEVICE, **more)
+
+
 AUCTION = (
     Case("one thread", threads=1, plain_engines=True),
     Case("all threads"),
-    Case("16 agents", agents=16, plain_engines=True),
-    Case("64 agents", agents=64, plain_engines=True),
-    Case("1024 agents", agents=1024, plain_engines=True),
-    Case("64 markets", markets=64, plain_engines=True),
-    Case("256 markets", markets=256, plain_engines=True),
-    Case("4096 markets", markets=4096, plain_engines=True),
-    Case("16384 markets", markets=16384, plain_engines=True),
     Case("stream paper, one thread", stream="paper", threads=1),
     Case("stream paper", stream="paper"),
-    Case(
-        "parameters per market",
-        mix={"noise": "rest", "momentum": Spread(0.0, 0.3), "maker": 0.15},
-        parameters={
-            "max_qty": Spread(1, 8),
-            "noise_spread": Spread(1, 6),
-            "market_order_prob": Spread(0.05, 0.20),
-            "maker_half_spread": Spread(1, 3),
-            "open_price": Spread(40, 90),
-        },
-    ),
-    Case("price and volume recorded", record=("last", "volume")),
-    Case(
-        "following window",
-        window="following",
-        mix={"noise": "rest", "momentum": 0.40, "maker": 0.15},
-    ),
+    Case("parameters per market", **_BY_MARKET),
+    Case("price and volume recorded", **_RECORDED),
+    Case("following window", **_FOLLOWING),
+    # What matters most first: what a budget of time leaves out is at the end.
+    _paper("8192 markets of 256", 8192, "fixed", "agents"),
+    _paper("4096 markets", 4096, "markets", "latency", trials=11),
+    _paper("64 markets", 64, "markets"),
+    _paper("1024 agents", 8192, "agents", agents=1024),
+    _paper("16 agents", 8192, "agents", agents=16),
+    _paper("16384 markets", 16384, "markets"),
+    _paper("1024 markets", 1024, "markets"),
+    _paper("256 markets", 256, "markets"),
+    _paper("64 agents", 8192, "agents", agents=64),
+    _device("device: stream paper", stream="paper"),
+    _device("device: parameters per market", **_BY_MARKET),
+    _device("device: price and volume recorded", **_RECORDED),
+    _device("device: following window", **_FOLLOWING),
+    _device("device: 65536 markets of 1024", 65536, agents=1024),
+    _device("device: one step a call", 4096, trials=11, one_step_a_call=True),
 )

@@ -1,103 +1,84 @@
 """Who is measured: bookwarp's engines and the baselines, behind one interface.
 
-Another contender (an engine of bookwarp on a GPU, a baseline in another array library) is one more
-class with these four members and one more entry in `CONTENDERS`.
+Another contender (a baseline in another array library, say) is one more class with the members of
+`contender.Contender` and one more entry in `CONTENDERS`.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from baselines.numpy_engine import NumpyMarkets
 from baselines.numpy_tuned import TunedNumpyMarkets
-from cases import Case
+from cases import Case, Group
+from contender import Contender, Outcome, call_auction, outcome_of, plain_steps
+from device_contenders import (
+    CudaEngine,
+    JaxBaseline,
+    NaiveCudaBaseline,
+    TorchBaseline,
+    TorchGraphBaseline,
+)
 
 from bookwarp.engines.registry import available_threads, engine_status
 from bookwarp.simulate import Simulation
 from bookwarp.spec.agents import exact_agent_types
-from bookwarp.spec.market import CallAuction
-from bookwarp.spec.state import State
 
-_PLAIN_EVENTS = 4_000_000
-"""Agent events of a timed run of a plain engine: about a second."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One timed run."""
-
-    seconds: float
-    """Time of the steps alone, without building the ensemble."""
-    mean_price: np.ndarray
-    """Last price of each market, tick, float64 [market]."""
-    volume: np.ndarray
-    """Volume of each market, lot, float64 [market]."""
-    state: State | None
-    """The state at the end; None for a baseline with draws of its own."""
-
-
-class Contender(Protocol):
-    """Something that runs a case."""
-
-    name: str
-    same_draws: bool
-    """Whether its bits must equal the reference's; else it is compared in distribution."""
-
-    def refusal(self, case: Case) -> str | None:
-        """Return why it does not run this case, or None if it does."""
-
-    def steps(self, case: Case) -> int:
-        """Return how many steps of the case it is timed over."""
-
-    def threads(self, case: Case) -> int:
-        """Return how many threads work."""
-
-    def run(self, case: Case, steps: int) -> Outcome:
-        """Build the ensemble, run it, and time the steps."""
+_WIDEST_PLAIN_STEP = 4_194_304
+"""Agent events of the largest step of the reference, which holds tens of arrays of that size."""
 
 
 class BookwarpEngine:
-    """An engine of bookwarp; `plain` if it is not built for speed."""
+    """An engine of bookwarp on the processor; `plain` if it is not built for speed."""
 
     same_draws = True
+    on_device = False
+    slow_to_build = False
 
     def __init__(self, name: str, plain: bool) -> None:
         self.name = name
         self._plain = plain
 
+    def unavailable(self) -> str | None:
+        return engine_status()[self.name]
+
     def refusal(self, case: Case) -> str | None:
+        if case.group is Group.DEVICE:
+            return "sized for a GPU"
         if self._plain and not case.plain_engines:
             return "timed in other cases"
-        return engine_status()[self.name]
+        if self._plain and case.markets * case.agents > _WIDEST_PLAIN_STEP:
+            return "too large for its way of working"
+        return self.unavailable()
 
     def steps(self, case: Case) -> int:
         return plain_steps(case) if self._plain else case.steps
 
-    def threads(self, case: Case) -> int:
+    def threads(self, case: Case) -> int | None:
         return 1 if self._plain else case.threads or available_threads()
 
     def run(self, case: Case, steps: int) -> Outcome:
         simulation = Simulation(steps=steps, engine=self.name, **case.arguments())
         simulation.step(steps)
-        state = simulation.state()
-        return Outcome(
-            simulation.elapsed_s,
-            state.last.astype(np.float64),
-            state.volume.astype(np.float64),
-            state,
-        )
+        return outcome_of(simulation.state(), simulation.elapsed_s)
+
+    def release(self) -> None:
+        """Nothing is kept between runs."""
 
 
 class NumpyBaseline:
     """A NumPy version of the model, on one core, with draws of its own."""
 
     same_draws = False
+    on_device = False
+    slow_to_build = False
 
     def __init__(self, name: str, build: Callable[..., NumpyMarkets]) -> None:
         self.name = name
         self._build = build
+
+    def unavailable(self) -> str | None:
+        return None
 
     def refusal(self, case: Case) -> str | None:
         return None if case.plain_engines else "not among its cases"
@@ -105,7 +86,7 @@ class NumpyBaseline:
     def steps(self, case: Case) -> int:
         return plain_steps(case)
 
-    def threads(self, case: Case) -> int:
+    def threads(self, case: Case) -> int | None:
         return 1
 
     def run(self, case: Case, steps: int) -> Outcome:
@@ -116,6 +97,9 @@ class NumpyBaseline:
         seconds = time.perf_counter() - began
         return Outcome(seconds, markets.last.astype(np.float64), markets.volume, None)
 
+    def release(self) -> None:
+        """Nothing is kept between runs."""
+
 
 CONTENDERS: dict[str, Contender] = {
     contender.name: contender
@@ -124,18 +108,13 @@ CONTENDERS: dict[str, Contender] = {
         BookwarpEngine("reference", plain=True),
         NumpyBaseline("numpy", NumpyMarkets),
         NumpyBaseline("numpy-tuned", TunedNumpyMarkets),
+        CudaEngine(),
+        NaiveCudaBaseline(),
+        TorchBaseline("torch"),
+        TorchGraphBaseline("torch-graph"),
+        TorchGraphBaseline("torch-compile", compiled=True),
+        TorchGraphBaseline("torch-compile-counted", compiled=True, counted=True),
+        JaxBaseline("jax"),
+        JaxBaseline("jax-counted", gather="count"),
     )
 }
-
-
-def plain_steps(case: Case) -> int:
-    """Return the steps over which a plain engine is timed: about `_PLAIN_EVENTS` agent events."""
-    return max(2, min(case.steps, _PLAIN_EVENTS // (case.markets * case.agents)))
-
-
-def call_auction(case: Case) -> CallAuction:
-    """Return the description of the ensemble."""
-    keywords: dict[str, Any] = case.arguments()
-    for name in ("threads", "record"):
-        del keywords[name]
-    return CallAuction.of(**keywords)

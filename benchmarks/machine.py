@@ -11,6 +11,7 @@ from bookwarp.engines.registry import available_threads
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _PACKAGES = ("bookwarp", "numpy", "numba")
+_DEVICE_PACKAGES = ("cuda-core", "cuda-bindings", "torch", "triton", "jax", "jaxlib")
 
 
 def describe_machine() -> dict[str, Any]:
@@ -23,14 +24,18 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def describe_code() -> dict[str, Any]:
-    """Return the commit, whether anything but rows is changed since, and the versions."""
+def describe_code(commit: str | None = None) -> dict[str, Any]:
+    """Return the commit, whether anything but rows is changed since, and the versions.
+
+    `commit` is the one to note where there is no Git to ask.
+    """
     changed = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/rows")
     return {
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": _git("rev-parse", "HEAD") or commit,
         "dirty": None if changed is None else bool(changed),
         "python": platform.python_version(),
         **{name: _version(name) for name in _PACKAGES},
+        **{name: found for name in _DEVICE_PACKAGES if (found := _version(name))},
     }
 
 

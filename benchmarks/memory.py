@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from cases import AUCTION, Case
-from contenders import CONTENDERS, Contender
+from contender import Contender
+from contenders import CONTENDERS
 
 METHOD = "growth of VmHWM in a fresh process during one run, after a small one"
 _STEPS = 20

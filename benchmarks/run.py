@@ -2,156 +2,163 @@
 
 Each case is compared with the reference first. Then the contenders take turns, trial by trial, so
 that a machine that drifts drifts for all of them. One JSON line per case and contender is appended
-to benchmarks/rows/auction.jsonl; `python benchmarks/report.py` makes the tables of the
+to benchmarks/rows/auction.jsonl; `python benchmarks/report.py` makes the tables and figures of the
 documentation from these lines.
 """
 
 import argparse
 import json
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from cases import AUCTION, Case
-from checks import check_sample, check_small
-from contenders import CONTENDERS, Contender, Outcome
+from cases import AUCTION, Case, Group
+from contender import Contender
+from contenders import CONTENDERS
+from device import describe_gpu
+from device_contenders import Baseline
 from machine import REPOSITORY, describe_code, describe_machine
-from memory import METHOD, measure_in_fresh_process
+from measure import common_digest as _digest  # noqa: F401  (the name that the tests know)
+from measure import memory_of, ratio_rows, run_trials, time_row
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "auction.jsonl"
-_FAST = "cpu"
-_BASELINES = ("numpy", "numpy-tuned")
 _QUICK_TRIALS = 2
 
 
 def measure_case(
-    case: Case, contenders: Sequence[Contender], trials: int, quick: bool
+    case: Case,
+    contenders: Sequence[Contender],
+    trials: int,
+    quick: bool,
+    until: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield one row per contender that runs the case, then one per ratio to a baseline."""
+    """Yield one row per contender that runs the case, then one per ratio to another.
+
+    From `until` (time.monotonic) on only cheap trials are repeated.
+    """
     running = [each for each in contenders if each.refusal(case) is None]
-    checks = {each.name: _check(each, case) for each in running}
-    outcomes: dict[str, list[Outcome]] = {each.name: [] for each in running}
-    for _ in range(trials):
-        for each in running:
-            outcomes[each.name].append(each.run(case, each.steps(case)))
-    rates = {each.name: _rates(each, case, outcomes[each.name]) for each in running}
+    wanted = trials if case.trials is None or quick else case.trials
+    checks, outcomes = run_trials(case, running, wanted, until)
     for each in running:
-        peak = measure_in_fresh_process(each, case, quick)
-        yield {
-            "kind": "time",
-            "engine": each.name,
-            "stream": case.stream if each.same_draws else "its own",
-            "window": case.window,
-            **_sizes(case, each.steps(case)),
-            "threads": each.threads(case),
-            "trials": trials,
-            "agent_events_per_s": _spread(rates[each.name]),
-            "check": checks[each.name],
-            "digest": _digest(each, case, outcomes[each.name]),
-            "peak_bytes": peak,
-            "bytes_per_market": None if peak is None else peak / case.markets,
-            "memory_method": None if peak is None else METHOD,
-        }
-    for base in _BASELINES:
-        if base in rates and _FAST in rates:
-            threads = CONTENDERS[_FAST].threads(case)
-            pairs = zip(rates[_FAST], rates[base], strict=True)
-            yield {
-                "kind": "ratio",
-                "engine": _FAST,
-                "over": base,
-                **_sizes(case, case.steps),
-                "threads": threads,
-                "trials": trials,
-                "ratio_per_core": _spread([fast / threads / slow for fast, slow in pairs]),
-            }
-
-
-def _check(contender: Contender, case: Case) -> str:
-    """Compare a contender with the reference; the run of the whole case warms it up too."""
-    small = check_small(contender, case)
-    if not contender.same_draws:
-        return small
-    outcome = contender.run(case, contender.steps(case))
-    assert outcome.state is not None
-    return f"{small}; {check_sample(contender, case, outcome.state)}"
-
-
-def _digest(contender: Contender, case: Case, outcomes: list[Outcome]) -> str | None:
-    """Return the digest that all trials share."""
-    if not contender.same_draws:
-        return None
-    digests = {outcome.state.digest() for outcome in outcomes if outcome.state is not None}
-    if len(digests) != 1:
-        raise SystemExit(f"{case.name}: the trials of {contender.name} end in {sorted(digests)}")
-    return digests.pop()
-
-
-def _rates(contender: Contender, case: Case, outcomes: list[Outcome]) -> list[float]:
-    events = case.markets * case.agents * contender.steps(case)
-    return [events / outcome.seconds for outcome in outcomes]
-
-
-def _sizes(case: Case, steps: int) -> dict[str, Any]:
-    return {
-        "case": case.name,
-        "markets": case.markets,
-        "agents": case.agents,
-        "levels": case.levels,
-        "steps": steps,
-    }
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    return {"median": median(values), "min": min(values), "max": max(values)}
+        mine = outcomes[each.name]
+        memory = memory_of(each, case, mine[-1], quick, host=until is None)
+        yield time_row(each, case, mine, wanted) | {"check": checks[each.name]} | memory
+    yield from ratio_rows(case, running, outcomes)
+    for each in running:
+        each.release()
 
 
 def _line(row: dict[str, Any]) -> str:
-    what, unit = ("agent_events_per_s", 1e-6) if row["kind"] == "time" else ("ratio_per_core", 1)
-    found = {name: value * unit for name, value in row[what].items()}
-    name = row["engine"] if row["kind"] == "time" else f"{row['engine']} / {row['over']}"
-    label = "M agent events/s" if row["kind"] == "time" else "times, per core"
+    timed = row["kind"] == "time"
+    what = next(n for n in ("agent_events_per_s", "ratio_per_core", "ratio") if n in row)
+    found = {name: value * (1e-6 if timed else 1) for name, value in row[what].items()}
+    name = row["engine"] if timed else f"{row['engine']} / {row['over']}"
+    where = f"{row['threads']:>3} threads" if row["threads"] else "        GPU"
+    label = "M agent events/s" if timed else "times, per core" if row["threads"] else "times"
+    repeats = f"{row['trials']} trials"
+    if timed and row["trials"] < row["trials_wanted"]:
+        repeats += f" of {row['trials_wanted']}"
     return (
-        f"{row['case']:<26} {name:<18} {row['threads']:>2} threads {row['steps']:>4} steps "
-        f"{found['median']:>9.1f} ({found['min']:.1f} .. {found['max']:.1f}) {label}"
+        f"{row['case']:<29} {name:<28} {where} {row['steps']:>4} steps {found['median']:>10.1f} "
+        f"({found['min']:.1f} .. {found['max']:.1f}) {label}, {repeats}"
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    names = [case.name for case in AUCTION]
+def _parser() -> argparse.ArgumentParser:
+    groups = [group.value for group in Group]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("suite", choices=["auction"])
-    parser.add_argument("--cases", nargs="+", choices=names, default=names, metavar="CASE")
+    parser.add_argument(
+        "--cases",
+        nargs="+",
+        choices=[*groups, *(case.name for case in AUCTION)],
+        metavar="CASE",
+        help=f"names of cases, or of groups: {', '.join(groups)}; else the paper's evaluation and "
+        f"the cases sized for what the engines run on",
+    )
     parser.add_argument(
         "--engines", default=",".join(CONTENDERS), help="which of them, with commas between"
     )
     parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument(
+        "--budget-s",
+        type=float,
+        help="seconds in all: slow contenders are repeated less often, as their rows then say, and "
+        "host memory is not measured",
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes; writes no rows")
     parser.add_argument("--rows", type=Path, help=f"file to append to, else {ROWS.name}")
-    options = parser.parse_args(arguments)
-    unknown = set(options.engines.split(",")) - set(CONTENDERS)
-    if unknown or options.trials < 1:
-        parser.error(f"engines are {', '.join(CONTENDERS)}; trials are at least 1")
+    parser.add_argument("--commit", help="the commit to note where there is no Git to ask")
+    parser.add_argument(
+        "--device",
+        choices=["cuda", "cpu"],
+        default="cuda",
+        help="where PyTorch and JAX run; cpu goes with --quick",
+    )
+    return parser
 
+
+def _chosen_cases(names: Sequence[str] | None, contenders: Sequence[Contender]) -> list[Case]:
+    if names is None:
+        on_gpu = any(each.name == "cuda" and each.unavailable() is None for each in contenders)
+        names = [Group.PAPER.value, (Group.DEVICE if on_gpu else Group.PROCESSOR).value]
+    return [case for case in AUCTION if case.name in names or case.group.value in names]
+
+
+def _working(contenders: Sequence[Contender]) -> list[Contender]:
+    """Return those that work here; say why the others do not."""
+    reasons = {each.name: each.unavailable() for each in contenders}
+    for name, reason in reasons.items():
+        if reason is not None:
+            print(f"without {name}: {reason}")
+    return [each for each in contenders if reasons[each.name] is None]
+
+
+def _fast(case: Case, contenders: Sequence[Contender]) -> list[Contender]:
+    """Return those that run and compile in a moment; say who is left out."""
+    fast = [each for each in contenders if each.on_device and not each.slow_to_build]
+    slow = ", ".join(each.name for each in contenders if each not in fast)
+    print(f"{case.name}: the budget is spent: without {slow}")
+    return fast
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    began = time.monotonic()
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    names = options.engines.split(",")
+    if set(names) - set(CONTENDERS) or options.trials < 1:
+        parser.error(f"engines are {', '.join(CONTENDERS)}; trials are at least 1")
+    if options.device == "cpu" and not options.quick:
+        parser.error("--device cpu shows that everything works, and goes with --quick")
     if options.quick:
         print("quick: this shows that everything works; its rates say nothing about speed")
-    contenders = [CONTENDERS[name] for name in options.engines.split(",")]
+    for each in CONTENDERS.values():
+        if isinstance(each, Baseline):
+            each.device = options.device
+    contenders = _working([CONTENDERS[name] for name in names])
     trials = min(options.trials, _QUICK_TRIALS) if options.quick else options.trials
     target = options.rows or (None if options.quick else ROWS)
+    on_gpu = any(each.on_device for each in contenders) and options.device == "cuda"
     common = {
         "suite": options.suite,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         **describe_machine(),
-        **describe_code(),
+        **(describe_gpu() if on_gpu else {}),
+        **describe_code(options.commit),
     }
-    for case in AUCTION:
-        if case.name not in options.cases:
-            continue
-        for row in measure_case(
-            case.quick() if options.quick else case, contenders, trials, options.quick
-        ):
+    cases = _chosen_cases(options.cases, contenders)
+    for number, case in enumerate(cases):
+        until, running = None, contenders
+        if options.budget_s is not None:
+            now = time.monotonic()
+            left = began + options.budget_s - now
+            until = now + left / (len(cases) - number)
+            running = contenders if left > 0 else _fast(case, contenders)
+        chosen = case.quick() if options.quick else case
+        for row in measure_case(chosen, running, trials, options.quick, until):
             print(_line(row), flush=True)
             if target is not None:
                 target.parent.mkdir(parents=True, exist_ok=True)
