@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bookwarp.cli.app import app
+from bookwarp.cli.interrupts import first_signal_interrupts
 from bookwarp.results.store import load
 from bookwarp.simulate import Simulation, simulate
 
@@ -128,6 +129,21 @@ def test_run_interrupted_twice_ends_as_one_without_a_break(tmp_path, monkeypatch
     result = CliRunner().invoke(app, "simulate --resume run.zarr.ckpt --quiet")
     assert (result.exit_code, result.stdout) == (0, "")
     assert_unbroken("run.zarr", steps)
+
+
+def test_only_the_first_signal_interrupts():
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    kept = False
+    with pytest.raises(KeyboardInterrupt), first_signal_interrupts():  # noqa: PT012
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            kept = True
+            raise
+    assert kept
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_second_interrupt_does_not_spoil_the_checkpoint(tmp_path):
