@@ -36,7 +36,7 @@ def level_of(half_ticks, levels):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_noise(words, market, counts):  # type: ignore[no-untyped-def]
+def count_noise(words, market, counts, row):  # type: ignore[no-untyped-def]
     """Decode the words of noise agents and count their lots by side and slot.
 
     A slot is an offset, or the last one for marketable orders. All orders, and the buys among
@@ -47,11 +47,13 @@ def count_noise(words, market, counts):  # type: ignore[no-untyped-def]
     Args:
         words: uint32, one an agent.
         market: parameters.
-        counts: int64 [16], receives eight slots of buys, then eight of sells.
+        counts: int64 [row, COUNTS]; `row` receives eight slots of buys, then eight of sells. An
+            array with an index, and no view of the row: a view costs atomic operations.
     """
     max_qty, offsets = np.uint64(market.max_qty32), np.uint64(market.offset_count32)
     two_max_qty, threshold = np.uint64(market.two_max_qty32), np.uint64(market.threshold)
-    counts[:] = 0
+    for slot in range(16):
+        counts[row, slot] = 0
     run = _LOW16 // max_qty
     stop = np.uint64(len(words))
     for start in range(_ZERO, stop, run):
@@ -72,25 +74,25 @@ def count_noise(words, market, counts):  # type: ignore[no-untyped-def]
             buy_high += high if buys else _ZERO
         for slot in range(4):
             shift = np.uint64(slot) * _16
-            counts[slot] += np.int64((buy_low >> shift) & _LOW16)
-            counts[slot + 4] += np.int64((buy_high >> shift) & _LOW16)
-            counts[slot + 8] += np.int64(((all_low - buy_low) >> shift) & _LOW16)
-            counts[slot + 12] += np.int64(((all_high - buy_high) >> shift) & _LOW16)
+            counts[row, slot] += np.int64((buy_low >> shift) & _LOW16)
+            counts[row, slot + 4] += np.int64((buy_high >> shift) & _LOW16)
+            counts[row, slot + 8] += np.int64(((all_low - buy_low) >> shift) & _LOW16)
+            counts[row, slot + 12] += np.int64(((all_high - buy_high) >> shift) & _LOW16)
 
 
 @inlined
-def add_noise_counts(counts, mid2, market, bid, ask):  # type: ignore[no-untyped-def]
-    """Add counted noise orders to the book."""
+def add_noise_counts(counts, row, mid2, market, bid, ask):  # type: ignore[no-untyped-def]
+    """Add the noise orders that `count_noise` counted to the book."""
     levels = len(bid)
-    bought, sold = counts[market.offset_count], counts[8 + market.offset_count]
+    bought, sold = counts[row, market.offset_count], counts[row, 8 + market.offset_count]
     bid[levels - 1] += bought
     ask[0] += sold
     for slot in range(market.offset_count):
         level = level_of(mid2 + 2 * (slot - market.noise_spread), levels)
-        bid[level] += counts[slot]
-        ask[level] += counts[8 + slot]
-        bought += counts[slot]
-        sold += counts[8 + slot]
+        bid[level] += counts[row, slot]
+        ask[level] += counts[row, 8 + slot]
+        bought += counts[row, slot]
+        sold += counts[row, 8 + slot]
     return bought, sold
 
 

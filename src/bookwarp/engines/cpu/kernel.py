@@ -1,7 +1,7 @@
 """The kernel: some markets, one after the other, each through all steps of a piece.
 
-Owns: markets `first` .. `stop` of the state; a market stays in the core's cache for the whole
-piece. Scratch memory: about 40 bytes an agent, allocated once a call.
+Owns: markets `first` .. `stop` of the state, and the scratch memory it is given; a market stays
+in the core's cache for the whole piece.
 
 A step, in order: observe the mid, move the window if it follows, draw, sum the orders of each
 type into the book, clear, fill, record.
@@ -34,15 +34,14 @@ from bookwarp.engines.cpu.auction import (
 )
 from bookwarp.engines.cpu.compile import entry_point, inlined, source_digest
 from bookwarp.engines.cpu.layout import (
-    COUNTS,
     DRAW_NARROW,
     DRAW_PACKED,
     DRAW_PAPER,
     DRAW_WIDE,
     NOT_RECORDED,
+    STEPS_AHEAD,
     Draws,
     Parts,
-    Scratch,
 )
 from bookwarp.engines.cpu.random import (
     decode_noise,
@@ -56,28 +55,6 @@ from bookwarp.spec.codes import NO_PRICE, AgentType
 _NOISE, _MOMENTUM = int(AgentType.NOISE), int(AgentType.MOMENTUM)
 _MAKER, _FUNDAMENTAL = int(AgentType.MAKER), int(AgentType.FUNDAMENTAL)
 _NO_PRICE = np.int64(NO_PRICE)
-
-# Draws do not depend on the book: they are counted for some steps ahead, in loops without a
-# branch that nobody can foretell, and the book then follows from the counts.
-_STEPS_AHEAD = 16
-
-
-@inlined
-def allocate_scratch(agents, in_order):  # type: ignore[no-untyped-def]
-    """Return the memory of one call; see `Scratch`."""
-    pairs = np.empty((agents + 1) // 2, np.uint64)
-    words = pairs.view(np.uint32)
-    draws = Draws(
-        np.zeros(agents, np.int64),
-        np.zeros(agents, np.int64),
-        np.zeros(agents, np.int64),
-        np.zeros(agents, np.int64),
-    )
-    by_position = words[:agents] if in_order else np.empty(agents, np.uint32)
-    order = np.arange(agents)
-    paper_keys = np.empty((4, agents), np.uint64)
-    counts = np.empty((_STEPS_AHEAD, COUNTS), np.int64)
-    return Scratch(in_order, order, pairs, words, by_position, paper_keys, draws, counts)
 
 
 @inlined
@@ -95,13 +72,19 @@ def part_of(draws, start, stop):  # type: ignore[no-untyped-def]
 def take_up_market(ensemble, m, scratch):  # type: ignore[no-untyped-def]
     """Sort the agents of market `m` by type, stably, and return their parts of the scratch."""
     market = ensemble.markets[m]
-    ends = np.cumsum(ensemble.type_counts[m])
-    if not scratch.in_order:
-        position = ends - ensemble.type_counts[m]
+    ends = scratch.ends
+    before = 0
+    for code in range(len(ends)):
+        ends[code] = before  # where the next agent of this type goes
+        before += ensemble.type_counts[m, code]
+    if scratch.in_order:
+        for code in range(len(ends)):
+            ends[code] += ensemble.type_counts[m, code]
+    else:
         for agent in range(len(scratch.order)):
             code = ensemble.agent_types[m, agent]
-            scratch.order[position[code]] = agent
-            position[code] += 1
+            scratch.order[ends[code]] = agent
+            ends[code] += 1
     if market.draw == DRAW_PAPER:
         fill_paper_keys(scratch.paper_keys, scratch.order, market)
     noise, momentum, maker = ends[_NOISE], ends[_MOMENTUM], ends[_MAKER]
@@ -130,26 +113,33 @@ def draw_words(market, scratch, step):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def count_orders(market, scratch, parts, step, counts):  # type: ignore[no-untyped-def]
+def count_orders(market, scratch, parts, step, row):  # type: ignore[no-untyped-def]
     """Count what the agents of a packed market send in `step`, as `COUNTS` lays it out."""
+    counts = scratch.counts
     draw_words(market, scratch, step)
-    count_noise(parts.noise_words, market, counts[:16])
-    counts[16], counts[17], counts[18], counts[19] = sum_words(parts.momentum_words, market)
-    counts[20], counts[21] = sum_maker_words(parts.maker_words, parts.maker_agents, market)
-    counts[22], counts[23], counts[24], counts[25] = sum_words(parts.fundamental_words, market)
+    count_noise(parts.noise_words, market, counts, row)
+    momentum = sum_words(parts.momentum_words, market)
+    counts[row, 16], counts[row, 17], counts[row, 18], counts[row, 19] = momentum
+    makers = sum_maker_words(parts.maker_words, parts.maker_agents, market)
+    counts[row, 20], counts[row, 21] = makers
+    if len(parts.fundamental_words):
+        fundamental = sum_words(parts.fundamental_words, market)
+        counts[row, 22], counts[row, 23], counts[row, 24], counts[row, 25] = fundamental
 
 
 @inlined
-def send_counted(counts, market, step, mid2, ret, pull, bid, ask):  # type: ignore[no-untyped-def]
+def send_counted(counts, row, market, parts, step, mid2, ret, pull, bid, ask):  # type: ignore[no-untyped-def]
     """Add counted orders to the book; return lots bought and sold."""
-    bought, sold = add_noise_counts(counts, mid2, market, bid, ask)
-    momentum = counts[16], counts[17], counts[18], counts[19]
+    bought, sold = add_noise_counts(counts, row, mid2, market, bid, ask)
+    momentum = counts[row, 16], counts[row, 17], counts[row, 18], counts[row, 19]
     buy, sell = add_directed(momentum, ret, mid2, bid, ask)
     bought, sold = bought + buy, sold + sell
-    buy, sell = add_makers((counts[20], counts[21]), step, mid2, market, bid, ask)
-    bought, sold = bought + buy, sold + sell
-    fundamental = counts[22], counts[23], counts[24], counts[25]
-    buy, sell = add_directed(fundamental, pull, mid2, bid, ask)
+    if len(parts.fundamental_words):
+        fundamental = counts[row, 22], counts[row, 23], counts[row, 24], counts[row, 25]
+        buy, sell = add_directed(fundamental, pull, mid2, bid, ask)
+        bought, sold = bought + buy, sold + sell
+    makers = counts[row, 20], counts[row, 21]
+    buy, sell = add_makers(makers, step, mid2, market, bid, ask)
     return bought + buy, sold + sell
 
 
@@ -200,8 +190,9 @@ def record_row(rows, row, state, m, book_row, best_bid, best_ask, depth_ticks): 
     if rows.ask_depth.size:
         rows.ask_depth[row, m] = sum_levels(state.ask[m], best_ask, best_ask + depth_ticks)
     if book_row != NOT_RECORDED:
-        rows.book_bid[row, book_row] = state.bid[m]
-        rows.book_ask[row, book_row] = state.ask[m]
+        for level in range(levels):
+            rows.book_bid[row, book_row, level] = state.bid[m, level]
+            rows.book_ask[row, book_row, level] = state.ask[m, level]
 
 
 @inlined
@@ -218,6 +209,7 @@ def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, dept
     if len(parts.maker_agents):
         reach = max(reach, market.maker_half_spread)
     row = 0
+    until_row = every - first_step % every
     for step in range(first_step, first_step + steps):
         mid2 = 2 * (state.last[m] - state.base[m])
         if best_bid >= 0 and best_ask < levels:
@@ -237,12 +229,13 @@ def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, dept
         pull = np.sign(2 * (market.open_price - state.base[m]) - mid2)
 
         if market.draw == DRAW_PACKED:
-            ahead = (step - first_step) % _STEPS_AHEAD
+            ahead = np.uint64(step - first_step) % np.uint64(STEPS_AHEAD)
             if ahead == 0:
-                for later in range(min(_STEPS_AHEAD, first_step + steps - step)):
-                    count_orders(market, scratch, parts, step + later, scratch.counts[later])
-            counts = scratch.counts[ahead]
-            bought, sold = send_counted(counts, market, step, mid2, ret, pull, bid, ask)
+                for later in range(np.uint64(min(STEPS_AHEAD, first_step + steps - step))):
+                    count_orders(market, scratch, parts, step + np.int64(later), later)
+            bought, sold = send_counted(
+                scratch.counts, ahead, market, parts, step, mid2, ret, pull, bid, ask
+            )
         else:
             bought, sold = send_drawn(market, scratch, parts, step, mid2, ret, pull, bid, ask)
         buy_total, sell_total = buy_total + bought, sell_total + sold
@@ -259,18 +252,20 @@ def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, dept
             state.trades[m] += 1
             state.volume[m] += volume
 
-        if (step + 1) % every == 0:
+        until_row -= 1
+        if until_row == 0:
+            until_row = every
             record_row(rows, row, state, m, market.book_row, best_bid, best_ask, depth_ticks)
             row += 1
 
 
 def _build(digest: str) -> Any:
     @entry_point
-    def run_markets(ensemble, state, rows, first, stop, first_step, steps, every, depth_ticks):  # type: ignore[no-untyped-def]
+    def run_markets(  # type: ignore[no-untyped-def]
+        ensemble, state, rows, scratch, first, stop, first_step, steps, every, depth_ticks
+    ):
         """Run markets `first` .. `stop` for `steps` steps from `first_step`, counted from 0."""
         _ = digest  # in the closure, and so in the key of the cache
-        agents = ensemble.type_counts[0].sum()
-        scratch = allocate_scratch(agents, len(ensemble.agent_types) == 0)
         for m in range(first, stop):
             run_market(ensemble, state, rows, m, scratch, first_step, steps, every, depth_ticks)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bookwarp.engines.cpu.agents import PACKED_OFFSETS
-from bookwarp.spec.codes import Stream, Window
+from bookwarp.spec.codes import AgentType, Stream, Window
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import NARROW_CELLS, market_keys, probability_threshold
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
@@ -45,14 +45,22 @@ NOT_RECORDED = -1
 # the sums of momentum agents, makers and fundamental agents (see agents.py).
 COUNTS = 26
 
+# Draws do not depend on the book: they are counted for some steps ahead, in loops without a
+# branch that nobody can foretell, and the book then follows from the counts.
+STEPS_AHEAD = 16
+
 StateArrays = namedtuple("StateArrays", list(STATE_LAYOUT))
 RowArrays = namedtuple("RowArrays", [*SERIES, "book_bid", "book_ask"])
 Draws = namedtuple("Draws", ["buy", "marketable", "qty", "offset"])
-# What a call works in: the agent at each position, hashes and their words, the words by position
-# (the same memory if the agents are `in_order` of type), and what comes of them.
+# What a call works in: the agent at each position and where each type ends, hashes and their
+# words, the words by position (the same memory if the agents are `in_order` of type), and what
+# comes of them.
 Scratch = namedtuple(
     "Scratch",
-    ["in_order", "order", "pairs", "words", "by_position", "paper_keys", "draws", "counts"],
+    [
+        *("in_order", "order", "ends", "pairs", "words", "by_position"),
+        *("paper_keys", "draws", "counts"),
+    ],
 )
 # One market's views of it, by type of agent.
 Parts = namedtuple(
@@ -94,6 +102,25 @@ def lay_out_ensemble(auction: CallAuction, plan: RecordPlan) -> Ensemble:
         type_counts=auction.type_counts(),
         agent_types=np.zeros((0, 0), np.int8) if given is None else np.ascontiguousarray(given),
         following=auction.window is Window.FOLLOWING,
+    )
+
+
+def allocate_scratch(ensemble: Ensemble) -> Scratch:
+    """Return the memory that one call of the kernel works in, about 80 bytes an agent."""
+    agents = int(ensemble.type_counts[0].sum())
+    in_order = len(ensemble.agent_types) == 0
+    pairs = np.zeros((agents + 1) // 2, np.uint64)
+    words = pairs.view(np.uint32)
+    return Scratch(
+        in_order=in_order,
+        order=np.arange(agents),
+        ends=np.zeros(len(AgentType), np.int64),
+        pairs=pairs,
+        words=words,
+        by_position=words[:agents] if in_order else np.zeros(agents, np.uint32),
+        paper_keys=np.zeros((4, agents), np.uint64),
+        draws=Draws(*(np.zeros(agents, np.int64) for _ in Draws._fields)),
+        counts=np.zeros((STEPS_AHEAD, COUNTS), np.int64),
     )
 
 
