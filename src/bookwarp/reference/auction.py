@@ -31,7 +31,7 @@ def best_bid(bid: np.ndarray) -> np.ndarray:
 
 def best_ask(ask: np.ndarray) -> np.ndarray:
     """Return the lowest level with a sell, the number of levels where there is none."""
-    return np.where(ask.any(axis=1), np.argmax(ask > 0, axis=1), ask.shape[1])
+    return np.asarray(np.where(ask.any(axis=1), np.argmax(ask > 0, axis=1), ask.shape[1]))
 
 
 def mid_price(bid: np.ndarray, ask: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -134,7 +134,7 @@ def draw_agent_types(
     shares = (Mix() if mix is None else Mix.of(mix)).resolved(markets)
     if any(isinstance(share, np.ndarray) for share in shares.values()):
         raise ParameterError("draw_agent_types takes one mix for all markets, not one per market")
-    drawn = np.random.default_rng(seed).choice(
-        [code.value for code in AgentType], size=markets * agents, p=list(shares.values())
-    )
+    codes = [code.value for code in AgentType]
+    chances = np.array(list(shares.values()))
+    drawn = np.random.default_rng(seed).choice(codes, size=markets * agents, p=chances)
     return np.asarray(drawn.astype(np.int8).reshape(markets, agents))

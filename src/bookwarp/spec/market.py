@@ -110,7 +110,7 @@ class CallAuction:
             mix=shares,
             agent_types=None,
             market_ids=_check_market_ids(market_ids, count),
-            **values,  # type: ignore[arg-type]
+            **values,
         )
         object.__setattr__(auction, "agent_types", _check_agent_types(agent_types, auction))
         _check_together(auction)

@@ -60,7 +60,7 @@ class State:
         hasher = hashlib.sha256(_DIGEST_HEADER)
         hasher.update(struct.pack("<3q", markets, levels, self.step))
         for array in self.arrays().values():
-            hasher.update(np.ascontiguousarray(array, "<i8"))
+            hasher.update(np.ascontiguousarray(array, "<i8").data)
         return hasher.hexdigest()
 
 

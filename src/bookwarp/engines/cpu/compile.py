@@ -17,6 +17,8 @@ from numba import njit
 # part of the key.
 _HERE = Path(__file__).parent
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
 
 @cache
 def source_digest() -> str:
@@ -29,9 +31,9 @@ def source_digest() -> str:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a function that is only called from other kernels, into each of them."""
-    return njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+    return njit(**_OPTIONS, forceinline=True)(function)
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, and keep it on disk."""
-    return njit(nogil=True, error_model="numpy", _nrt=False, cache=True)(function)
+    return njit(**_OPTIONS, cache=True)(function)
