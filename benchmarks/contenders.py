@@ -8,20 +8,15 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from array_contenders import JaxBaseline, TorchBaseline, TorchGraphBaseline
 from baselines.numpy_engine import NumpyMarkets
 from baselines.numpy_tuned import TunedNumpyMarkets
 from cases import Case, Group
 from contender import Contender, Outcome, call_auction, outcome_of, plain_steps
-from device_contenders import (
-    CudaEngine,
-    JaxBaseline,
-    NaiveCudaBaseline,
-    TorchBaseline,
-    TorchGraphBaseline,
-)
+from device_contenders import CudaEngine, NaiveCudaBaseline
 
 from bookwarp.engines.registry import available_threads, engine_status
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import exact_agent_types
 
 _WIDEST_PLAIN_STEP = 4_194_304

@@ -8,7 +8,6 @@ from typing import Any
 from cases import Case
 from checks import check_sample, check_small
 from contender import Contender, Outcome
-from device import describe_gpu
 from memory import METHOD, measure_in_fresh_process
 
 Row = dict[str, Any]
@@ -97,7 +96,6 @@ def time_row(contender: Contender, case: Case, outcomes: Sequence[Outcome], want
         "mean_last_price": float(last.mean_price.mean()),
         "mean_volume": float(last.volume.mean()),
         "digest": common_digest(contender, case, outcomes),
-        **(describe_gpu() if contender.on_device else {}),
     }
 
 

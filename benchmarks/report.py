@@ -2,7 +2,8 @@
 
 A page holds a table between `<!-- table: NAME -->` and `<!-- end of table -->`; what stands between
 the two is replaced. The numbers come from benchmarks/rows/*.jsonl and docs/reproduced/*.json, the
-newest row of each machine, case and contender. A test checks that pages and rows agree.
+newest row of each machine, case and contender. A test checks that pages and rows agree. The figures
+of the paper's evaluation are drawn too, into docs/images.
 """
 
 import json
@@ -12,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import paper_figures
+import paper_tables
 import reproduced
 from markdown_table import markdown
 
@@ -30,7 +33,8 @@ def read_rows(folder: Path = REPOSITORY / "benchmarks" / "rows") -> list[Row]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            key = tuple(row.get(n) for n in ("cpu", "cores", "kind", "case", "engine", "over"))
+            kind = tuple(row.get(name) for name in ("kind", "case", "engine", "over"))
+            key = (*paper_tables.machine_of(row), *kind)
             newest.pop(key, None)
             newest[key] = row
     return list(newest.values())
@@ -104,6 +108,8 @@ def machine_table() -> str:
     heads = ("processor", "cores", "commit", "changed since", "Python", "NumPy", "Numba", "day")
     body: list[list[str]] = []
     for row in read_rows():
+        if row.get("gpu") is not None:
+            continue
         line = [
             row["cpu"],
             str(row["cores"]),
@@ -117,12 +123,30 @@ def machine_table() -> str:
     return markdown(heads, body, right=(1,))
 
 
+def figures() -> str:
+    """Return the figures of the paper's evaluation, if there are rows to draw them from."""
+    if not paper_tables.paper_rows(read_rows()):
+        return "Not measured yet."
+    lines = [
+        f"![{draw.__doc__.partition(': ')[2]}](images/bench_{name}.png)"
+        for name, draw in paper_figures.FIGURES.items()
+    ]
+    return "\n\n".join(lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "speed": speed_table,
     "ratio": ratio_table,
     "memory": memory_table,
     "summary": summary_table,
     "machines": machine_table,
+    "paper-throughput": lambda: paper_tables.throughput(read_rows()),
+    "paper-speedup": lambda: paper_tables.speedup(read_rows()),
+    "paper-fixed": lambda: paper_tables.fixed_workload(read_rows()),
+    "paper-memory": lambda: paper_tables.device_memory(read_rows()),
+    "device-cases": lambda: paper_tables.device_cases(read_rows()),
+    "device-machines": lambda: paper_tables.machines(read_rows()),
+    "figures": figures,
     "table2": reproduced.table2,
     "figure7": reproduced.figure7,
     "figure7-paper": reproduced.figure7_paper,
@@ -136,8 +160,14 @@ def fill_page(text: str) -> str:
     return _BLOCK.sub(lambda m: f"{m['begin']}{TABLES[m['name']]()}\n{m['end']}", text)
 
 
+def draw_figures() -> list[Path]:
+    """Draw the figures into docs/images and return the files."""
+    return paper_figures.draw_all(read_rows(), REPOSITORY / "docs" / "images")
+
+
 def _of_kind(kind: str) -> list[Row]:
-    return [row for row in read_rows() if row["kind"] == kind]
+    """Return the rows of machines without a GPU."""
+    return [row for row in read_rows() if row["kind"] == kind and row.get("gpu") is None]
 
 
 def _millions(rate: float) -> str:
@@ -157,6 +187,7 @@ def main(arguments: Sequence[str]) -> None:
             changed.append(name)
             if not check:
                 path.write_text(filled, encoding="utf-8")
+    changed += [] if check else [path.name for path in draw_figures()]
     print(f"{'to change' if check else 'changed'}: {', '.join(changed) or 'nothing'}")
     if check and changed:
         sys.exit(1)

@@ -14,11 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import paper_tables
+import report
 from cases import AUCTION, Case, Group
 from contender import Contender
 from contenders import CONTENDERS
-from device import describe_gpu
 from device_contenders import Baseline
+from gpu import describe_gpu
 from machine import REPOSITORY, describe_code, describe_machine
 from measure import common_digest as _digest  # noqa: F401  (the name that the tests know)
 from measure import memory_of, ratio_rows, run_trials, time_row
@@ -41,10 +43,12 @@ def measure_case(
     running = [each for each in contenders if each.refusal(case) is None]
     wanted = trials if case.trials is None or quick else case.trials
     checks, outcomes = run_trials(case, running, wanted, until)
+    gpu = describe_gpu() if any(each.on_device for each in running) else {}
     for each in running:
         mine = outcomes[each.name]
-        memory = memory_of(each, case, mine[-1], quick, host=until is None)
-        yield time_row(each, case, mine, wanted) | {"check": checks[each.name]} | memory
+        row = time_row(each, case, mine, wanted) | {"check": checks[each.name]}
+        row |= memory_of(each, case, mine[-1], quick, host=until is None)
+        yield row | (gpu if each.on_device else {})
     yield from ratio_rows(case, running, outcomes)
     for each in running:
         each.release()
@@ -124,6 +128,22 @@ def _fast(case: Case, contenders: Sequence[Contender]) -> list[Contender]:
     return fast
 
 
+def _show_evaluation(rows: Sequence[dict[str, Any]], draw: bool) -> None:
+    """Print the paper's tables for this machine, and draw its figures from all rows there are."""
+    if not paper_tables.paper_rows(rows):
+        return
+    shown = {
+        "Table III, throughput, 10^9 agent events a second": paper_tables.throughput,
+        "Table III, times faster": paper_tables.speedup,
+        "Table IV, one workload": paper_tables.fixed_workload,
+        "Table V, memory of the GPU, MB": paper_tables.device_memory,
+    }
+    for title, table in shown.items():
+        print(f"\n{title}\n\n{table(rows)}")
+    if draw:
+        print("\ndrawn:", ", ".join(path.name for path in report.draw_figures()))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     began = time.monotonic()
     parser = _parser()
@@ -150,6 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **describe_code(options.commit),
     }
     cases = _chosen_cases(options.cases, contenders)
+    found: list[dict[str, Any]] = []
     for number, case in enumerate(cases):
         until, running = None, contenders
         if options.budget_s is not None:
@@ -160,10 +181,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen = case.quick() if options.quick else case
         for row in measure_case(chosen, running, trials, options.quick, until):
             print(_line(row), flush=True)
+            found.append(common | row)
             if target is not None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(common | row) + "\n")
+                    file.write(json.dumps(found[-1]) + "\n")
+    if not options.quick:
+        _show_evaluation(found, draw=target == ROWS)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from device import call_driver
+from gpu import call_driver
 
 from bookwarp.spec.agents import exact_agent_types
 from bookwarp.spec.codes import Stream, Window

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bookwarp.reference.engine import ReferenceEngine
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import draw_agent_types
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
