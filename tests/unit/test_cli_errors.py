@@ -146,6 +146,7 @@ WRONG_USE = [
     ("simulate --config bad.toml", "agents = 0 is outside 1 .. 1073741824 (agents: from config"),
     # going on
     ("simulate --resume none.ckpt", "there is no checkpoint none.ckpt"),
+    ("simulate --resume ''", "there is no checkpoint ."),
     ("simulate --resume run.zarr", "there is no checkpoint run.zarr.ckpt"),
     ("simulate --resume busy.nc --agents 5 --record last", "leave out --agents, --record"),
     ("simulate --resume busy.nc --config bad.toml", "leave out --config"),
@@ -226,7 +227,7 @@ def test_interrupt_outside_of_a_run_is_one_paragraph(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bookwarp.cli.info.gather_facts", interrupt)
-    assert fail("info") == (1, "interrupted: nothing was kept")
+    assert fail("info") == (1, "interrupted")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
@@ -238,17 +239,43 @@ def test_full_disk_behind_stdout_is_one_paragraph():
     assert re.fullmatch(r"error: No space left on device\n", done.stderr)
 
 
-def test_output_that_cannot_be_written_leaves_the_run_in_its_checkpoint(folder, monkeypatch):
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (StoreError("new.nc cannot be written: the disk is full"), "the disk is full."),
+        (ValueError("a fault of a library"), "a fault of a library"),
+        (MemoryError(), "out of memory"),
+        (KeyboardInterrupt(), "interrupted while saving"),
+    ],
+)
+def test_run_that_cannot_be_saved_stays_in_its_checkpoint(folder, monkeypatch, error, said):
     def fail_to_save(self, path, overwrite=False):
-        raise StoreError(f"{path} cannot be written: the disk is full")
+        raise error
 
     with monkeypatch.context() as broken:
         broken.setattr("bookwarp.results.run.Run.save", fail_to_save)
         code, paragraph = fail(f"simulate {SMALL} --out new.nc --quiet")
     assert code == 1
-    assert "new.nc cannot be written: the disk is full" in paragraph
+    assert said in paragraph
+    assert "The run is complete. The checkpoint new.nc.ckpt was kept" in paragraph
     assert "`bookwarp simulate --resume new.nc.ckpt --engine reference --quiet`" in paragraph
     result = CliRunner().invoke(app, "simulate --resume new.nc.ckpt --engine reference --quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert load("new.nc").digest() == load("run.zarr").digest()
+    assert not (folder / "new.nc.ckpt").exists()
+
+
+@pytest.mark.parametrize(
+    "out, said",
+    [("--out new.nc", "It is saved: new.nc."), ("", "It was not kept: give --out to save it.")],
+)
+def test_run_that_cannot_be_drawn_is_saved_if_it_was_to_be(folder, monkeypatch, out, said):
+    def fail_to_draw(self, path, overwrite=False):
+        raise StoreError("new.png cannot be written: the disk is full")
+
+    monkeypatch.setattr("bookwarp.results.run.Run.plot", fail_to_draw)
+    code, paragraph = fail(f"simulate {SMALL} {out} --plot new.png")
+    assert code == 1
+    assert paragraph == f"new.png cannot be written: the disk is full. The run is complete. {said}"
+    assert (folder / "new.nc").exists() == bool(out)
     assert not (folder / "new.nc.ckpt").exists()

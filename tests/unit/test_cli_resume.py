@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from bookwarp.cli.app import app
 from bookwarp.cli.interrupts import first_signal_interrupts
+from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.results.store import load
 from bookwarp.simulate import Simulation, simulate
 
@@ -25,6 +27,10 @@ OPTIONS = (
     "--record-every 50 --book-markets 2 --tape-markets 1 --tape-steps 3,7 --engine reference"
 )
 CHOSEN = {"record_every": 50, "book_markets": [2], "tape_markets": [1], "tape_steps": [3, 7]}
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
 def start(folder, words):
@@ -159,23 +165,62 @@ def test_second_interrupt_does_not_spoil_the_checkpoint(tmp_path):
     assert Simulation.resume(tmp_path / "run.zarr.ckpt", engine="reference").steps_done > 0
 
 
-def test_interrupted_run_without_out_says_that_nothing_was_kept(tmp_path):
+@pytest.fixture
+def interrupting(monkeypatch):
+    """Ctrl-C in the middle of the first piece of several steps."""
+    run_steps = ReferenceEngine.run
+
+    def interrupt_and_run(self, steps, rows):
+        if steps > 1:
+            signal.raise_signal(signal.SIGINT)
+        run_steps(self, steps, rows)
+
+    monkeypatch.setattr(ReferenceEngine, "run", interrupt_and_run)
+
+
+@pytest.mark.usefixtures("interrupting")
+def test_interrupted_run_without_out_says_that_nothing_was_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, f"simulate {OPTIONS} --steps 500 --json")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert re.fullmatch(
+        r"error: interrupted after \d+ of 500 steps. "
+        r"Nothing was kept: with --out a checkpoint would have been.\n",
+        result.stderr,
+    )
+    assert names(tmp_path) == []
+
+
+@pytest.mark.usefixtures("interrupting")
+def test_command_that_goes_on_has_all_options_that_still_count(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my run.nc").write_bytes(b"old")
+    line = (
+        f"simulate {OPTIONS} --steps 500 --out 'my run.nc' --plot 'a b.svg' --threads 1 "
+        "--memory-limit 1GB --checkpoint-every 7 --json --quiet --overwrite"
+    )
+    result = CliRunner().invoke(app, line)
+    assert result.exit_code == 1
+    assert shlex.split(result.stderr.split("`")[1]) == [
+        *("bookwarp", "simulate", "--resume", "my run.nc.ckpt", "--engine", "reference"),
+        *("--threads", "1", "--memory-limit", "1GB", "--checkpoint-every", "7"),
+        *("--plot", "a b.svg", "--overwrite", "--json", "--quiet"),
+    ]
+
+
+def test_interrupt_during_start_up_is_one_line():
     script = (
-        "import os, signal, threading\n"
+        "import sys\n"
         "from bookwarp.cli import main\n"
-        "import bookwarp.simulate\n"
-        "threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'typer':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
         "main()\n"
     )
-    words = f"simulate {OPTIONS} --steps {MANY_STEPS}"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words.split()], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    (paragraph,) = done.stderr.splitlines()
-    assert paragraph.startswith("error: interrupted after ")
-    assert paragraph.endswith("Nothing was kept: with --out a checkpoint would have been.")
-    assert list(tmp_path.iterdir()) == []
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: interrupted\n")
 
 
 @pytest.fixture
@@ -185,10 +230,6 @@ def halfway(tmp_path, monkeypatch):
     simulation = Simulation(6, **MODEL, steps=60, record=RECORD, **CHOSEN, engine="reference")
     simulation.step(30).save("run.nc.ckpt")
     return tmp_path
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_new_run_does_not_overwrite_the_checkpoint_of_another(halfway):
@@ -214,3 +255,10 @@ def test_checkpoint_of_any_name_is_resumed_and_kept(halfway):
     assert result.exit_code == 0
     assert json.loads(result.stdout)["steps"] == 60
     assert names(halfway) == ["half"]
+
+
+def test_checkpoint_is_the_same_by_any_of_its_names(halfway):
+    line = f"simulate --resume {halfway}/run.nc.ckpt --out run.nc --overwrite --quiet"
+    assert CliRunner().invoke(app, line).exit_code == 0
+    assert names(halfway) == ["run.nc"]
+    assert_unbroken("run.nc", 60)

@@ -1,8 +1,13 @@
 """The command line: `bookwarp simulate`, `show`, `rerun`, `reproduce`, `info`."""
 
+import sys
+
 
 def main() -> None:
     """Run the program with the arguments it was started with; ends in SystemExit."""
-    from bookwarp.cli.app import app
+    try:
+        from bookwarp.cli.app import app
 
-    app(prog_name="bookwarp")
+        app(prog_name="bookwarp")
+    except KeyboardInterrupt:
+        sys.exit("error: interrupted")

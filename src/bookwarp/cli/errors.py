@@ -36,7 +36,7 @@ class Program(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise BookwarpError("interrupted: nothing was kept") from None
+            raise BookwarpError("interrupted") from None
 
 
 def describe(error: Exception) -> tuple[str, int]:

@@ -1,9 +1,12 @@
 """Run a simulation to its end and keep it, or keep what there is when it is interrupted."""
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bookwarp.cli.errors import describe
 from bookwarp.cli.interrupts import first_signal_interrupts
 from bookwarp.cli.outputs import Outputs
 from bookwarp.cli.progress import show_progress
@@ -27,27 +30,35 @@ class Job:
 
 
 def execute(job: Job) -> "Run":
-    """Run, save and draw; the checkpoint is removed only when all of it is done.
+    """Run, save and draw; the checkpoint is removed when the run is saved.
 
     Raises:
         BookwarpError: interrupted, or the result cannot be written; it says what was kept, and
             the command that goes on.
     """
-    simulation, outputs = job.simulation, job.outputs
     with first_signal_interrupts():
         try:
             run = _run(job)
         except KeyboardInterrupt:
-            raise BookwarpError(f"interrupted {_progress(simulation)}. {_kept(job)}") from None
-        try:
-            outputs.write(run)
-        except (KeyboardInterrupt, OSError, MemoryError) as error:
-            reason = str(error) or "interrupted while saving"
-            if outputs.checkpoint is not None:
-                simulation.save(outputs.checkpoint)
-            raise BookwarpError(f"{reason} (the run is complete). {_kept(job)}") from error
-    outputs.remove_checkpoint()
+            done = f"after {job.simulation.steps_done} of {job.simulation.steps} steps"
+            raise BookwarpError(f"interrupted {done}. {_kept(job)}") from None
+        with _explained(job, "saving"):
+            job.outputs.save(run)
+        job.outputs.remove_checkpoint()
+        with _explained(job, "drawing"):
+            job.outputs.draw(run)
     return run
+
+
+@contextmanager
+def _explained(job: Job, doing: str) -> Iterator[None]:
+    """Say of whatever goes wrong with the result of a run where the run is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise BookwarpError(_complete(job, doing, f"interrupted while {doing}")) from None
+    except Exception as error:
+        raise BookwarpError(_complete(job, doing, describe(error)[0])) from error
 
 
 def _run(job: Job) -> "Run":
@@ -58,8 +69,17 @@ def _run(job: Job) -> "Run":
         )
 
 
-def _progress(simulation: Simulation) -> str:
-    return f"after {simulation.steps_done} of {simulation.steps} steps"
+def _complete(job: Job, doing: str, reason: str) -> str:
+    """Keep a run that is complete but for its files, and say where."""
+    outputs = job.outputs
+    if outputs.checkpoint is None:
+        kept = "It was not kept: give --out to save it."
+    elif doing == "drawing":
+        kept = f"It is saved: {outputs.out}."
+    else:
+        job.simulation.save(outputs.checkpoint)
+        kept = _kept(job)
+    return f"{reason}. The run is complete. {kept}"
 
 
 def _kept(job: Job) -> str:

@@ -186,6 +186,7 @@ def _declare(option: RunOption, default: str | None) -> inspect.Parameter:
         option.flag,
         metavar=option.metavar,
         help=f"{option.help} ({default or option.default})",
+        show_default=False,
         rich_help_panel=option.panel,
     )
     return inspect.Parameter(
@@ -207,13 +208,18 @@ Out = Annotated[
         "--out",
         metavar="PATH",
         help="save the run: .zarr, .nc, or .parquet (the table of steps)",
+        show_default=False,
         rich_help_panel=OUTPUT,
     ),
 ]
 Plot = Annotated[
     Path | None,
     typer.Option(
-        "--plot", metavar="PATH", help="draw the run: .png, .svg or .pdf", rich_help_panel=OUTPUT
+        "--plot",
+        metavar="PATH",
+        help="draw the run: .png, .svg or .pdf",
+        show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Overwrite = Annotated[

@@ -62,14 +62,21 @@ class Outputs:
             if self.plot is not None:
                 check_plot(self.plot, self.overwrite)
 
-    def write(self, run: "Run") -> None:
-        """Save and draw `run`.
+    def save(self, run: "Run") -> None:
+        """Save `run` where it was asked for.
 
         Raises:
-            StoreError: a file cannot be written.
+            StoreError: it cannot be written.
         """
         if self.out is not None:
             run.save(self.out, overwrite=self.overwrite)
+
+    def draw(self, run: "Run") -> None:
+        """Draw `run` where it was asked for.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
         if self.plot is not None:
             run.plot(self.plot, overwrite=self.overwrite)
 
@@ -83,7 +90,7 @@ class Outputs:
         from bookwarp.results.checkpoint import check_writable
 
         check_writable(path)
-        if path == resumed or not path.exists():
+        if not path.exists() or (resumed is not None and path.samefile(resumed)):
             return
         if not self.overwrite:
             raise ParameterError(

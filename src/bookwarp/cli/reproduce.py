@@ -19,7 +19,11 @@ reproduce = typer.Typer(
 Folder = Annotated[
     Path | None,
     typer.Option(
-        "--out", metavar="FOLDER", help="write what was found here", rich_help_panel=OUTPUT
+        "--out",
+        metavar="FOLDER",
+        help="write what was found here",
+        show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
 

@@ -16,6 +16,8 @@ def find_checkpoint(path: Path) -> Path:
     """
     from bookwarp.results.store import SUFFIXES
 
+    if not path.name:
+        raise ParameterError(f"there is no checkpoint {path}")
     beside = checkpoint_of(path)
     if beside.exists():
         return beside

@@ -12,5 +12,5 @@ def show(
     outputs = Outputs(None, plot, overwrite)
     run = load_run(store)
     outputs.check(run.plan)
-    outputs.write(run)
+    outputs.draw(run)
     print_run(run, as_json)

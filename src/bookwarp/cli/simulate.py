@@ -27,6 +27,7 @@ Config = Annotated[
         "--config",
         metavar="FILE",
         help="parameters in TOML, under the names of these options; what is given here wins",
+        show_default=False,
     ),
 ]
 Resume = Annotated[
@@ -35,6 +36,7 @@ Resume = Annotated[
         "--resume",
         metavar="PATH",
         help="go on from a checkpoint, or from that of the run to be saved at PATH",
+        show_default=False,
     ),
 ]
 CheckpointEvery = Annotated[
