@@ -87,6 +87,9 @@ class TorchMarkets:
         self.trades = torch.empty_like(self.volume)
         self._turn = self._put(rules.turn)
         self._step = self._put(np.zeros((), np.int64))
+        # On the device, where a Python number would be written anew in every step.
+        self._nothing = self._put(np.zeros((), np.int32))
+        self._edge_slot = self._put(np.array(rules.slots - 1, np.int32))
         self.reset()
 
     def reset(self) -> None:
@@ -135,7 +138,7 @@ class TorchMarkets:
 
     def _observe(self) -> Tensor:
         """Return twice the mid, int32 [market]."""
-        best = torch.where(self.book > 0, self._rank, 0).amax(2)
+        best = torch.where(self.book > 0, self._rank, self._nothing).amax(2)
         quoted = best[:, 0] + self.rules.levels - 1 - best[:, 1]
         return torch.where(best.amin(1) > 0, quoted, 2 * self.last)
 
@@ -174,7 +177,7 @@ class TorchMarkets:
         buys = torch.add(side_size >= rules.max_qty, direction, alpha=2) > 0
         step_away = torch.where(buys, self._slot_buying, self._slot_selling)
         slot = torch.where(self._noise, slot + (rules.reach - rules.noise_spread), step_away)
-        slot = torch.where(marketable, rules.slots - 1, slot)
+        slot = torch.where(marketable, self._edge_slot, slot)
         code = torch.where(buys, slot, slot + rules.slots)
         return code, side_size % rules.max_qty + 1
 
