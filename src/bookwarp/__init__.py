@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bookwarp.results.run import Run as Run
     from bookwarp.results.store import load as load
-    from bookwarp.simulate import Simulation as Simulation
-    from bookwarp.simulate import simulate as simulate
+    from bookwarp.simulation import Simulation as Simulation
+    from bookwarp.simulation import simulate as simulate
     from bookwarp.spec.agents import Mix as Mix
     from bookwarp.spec.agents import draw_agent_types as draw_agent_types
     from bookwarp.spec.codes import NO_PRICE as NO_PRICE
@@ -35,11 +35,11 @@ _PUBLIC = {
     "ParameterError": "bookwarp.spec.errors",
     "Run": "bookwarp.results.run",
     "Side": "bookwarp.spec.codes",
-    "Simulation": "bookwarp.simulate",
+    "Simulation": "bookwarp.simulation",
     "StoreError": "bookwarp.spec.errors",
     "draw_agent_types": "bookwarp.spec.agents",
     "load": "bookwarp.results.store",
-    "simulate": "bookwarp.simulate",
+    "simulate": "bookwarp.simulation",
 }
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604

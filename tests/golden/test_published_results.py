@@ -15,7 +15,7 @@ from bookwarp.reproduce.published import (
     EndOfRun,
     equals_published,
 )
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import Mix, draw_agent_types
 
 SLOW_EVENTS = 2_000_000_000

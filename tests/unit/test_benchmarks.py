@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bookwarp.analysis.stylised import price_moments
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import draw_agent_types
 
 REPOSITORY = Path(__file__).resolve().parents[2]

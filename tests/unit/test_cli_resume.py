@@ -17,7 +17,7 @@ from bookwarp.cli.app import app
 from bookwarp.cli.interrupts import first_signal_interrupts
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.results.store import load
-from bookwarp.simulate import Simulation, simulate
+from bookwarp.simulation import Simulation, simulate
 
 MODEL = {"agents": 24, "levels": 32, "seed": 5}
 RECORD = ("last", "volume", "mid2", "book", "tape")

@@ -15,7 +15,7 @@ from bookwarp.cli.app import app
 from bookwarp.cli.options import RUN_OPTIONS
 from bookwarp.cli.progress import show_progress
 from bookwarp.results.store import load
-from bookwarp.simulate import Simulation, simulate
+from bookwarp.simulation import Simulation, simulate
 from bookwarp.spec.agents import Mix, draw_agent_types
 
 SMALL = {"markets": 3, "agents": 10, "levels": 16, "steps": 12, "engine": "reference"}

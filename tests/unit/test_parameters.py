@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import Mix, draw_agent_types
 from bookwarp.spec.codes import AgentType, Stream, Window
 from bookwarp.spec.errors import BookwarpError, ParameterError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bookwarp.engines.registry import engine_class
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.market import CallAuction

@@ -8,7 +8,7 @@ import pytest
 from bookwarp.reproduce import figure7, table2
 from bookwarp.reproduce.figure7_sweep import SHARES, STATISTICS
 from bookwarp.reproduce.files import check_folder
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import Mix, draw_agent_types
 from bookwarp.spec.errors import ParameterError, StoreError
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bookwarp.engines.registry import available_threads
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 
 SMALL = {"agents": 12, "levels": 16, "steps": 40}
 

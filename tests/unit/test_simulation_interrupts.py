@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 
 SMALL = {"agents": 12, "levels": 16, "steps": 40}
 

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from bookwarp.engines.registry import engine_nbytes
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.market import CallAuction
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from bookwarp.cli.config import naming_config, read_config
 from bookwarp.cli.options import DEFAULT_MARKETS, DRAWN, EXACT, parse_given
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import draw_agent_types
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.market import CallAuction

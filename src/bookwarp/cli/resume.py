@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bookwarp.cli.options import MACHINE, RUN_OPTIONS, parse_given
 from bookwarp.cli.outputs import CHECKPOINT_SUFFIX, checkpoint_of
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
 
 

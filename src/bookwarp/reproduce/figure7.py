@@ -26,7 +26,7 @@ from bookwarp.reproduce.figure7_sweep import (
 )
 from bookwarp.reproduce.files import make_folder, provenance, write_json
 from bookwarp.reproduce.published import SWEEP, SWEEP_MARKETS, SWEEP_STEPS
-from bookwarp.simulate import Progress
+from bookwarp.simulation import Progress
 from bookwarp.spec.errors import ParameterError, StoreError
 from bookwarp.spec.parameters import PARAMETERS, check_value
 

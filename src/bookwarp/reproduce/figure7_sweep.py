@@ -12,7 +12,7 @@ from bookwarp.analysis.stylised import (
     price_returns,
 )
 from bookwarp.reproduce.published import SWEEP_SEED
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import REST, Mix, draw_agent_types
 from bookwarp.spec.codes import Window
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.simulate import Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import StoreError
 
 

@@ -16,7 +16,7 @@ from bookwarp.reproduce.published import (
     EndOfRun,
     equals_published,
 )
-from bookwarp.simulate import Progress, Simulation
+from bookwarp.simulation import Progress, Simulation
 from bookwarp.spec.agents import draw_agent_types
 
 AGENTS = 256

@@ -205,7 +205,7 @@ class Run:
         Raises:
             EngineError: the engine does not work here.
         """
-        from bookwarp.simulate import Simulation
+        from bookwarp.simulation import Simulation
 
         recording = plan_keywords(self.plan)
         if "tape_steps" in recording:
