@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 
 from bookwarp.engines.registry import engine_status
 
-# tests/parity/plain_model.py is a module of the tests and no part of the package.
-sys.path.insert(0, str(Path(__file__).parent / "parity"))
+# Modules of the tests, no part of the package: tables of cases, the plain model, a played GPU.
+sys.path[:0] = [str(Path(__file__).parent / name) for name in ("parity", "golden", "support")]
 
 _COMMON = {
     "deadline": None,
@@ -22,7 +22,10 @@ settings.register_profile(
 settings.register_profile("search", max_examples=2000, print_blob=True, **_COMMON)
 settings.load_profile("fixed")
 
-WORKING_ENGINES = [name for name, reason in engine_status().items() if reason is None]
+# The cuda engine has tests of its own: tests/device on a GPU, tests/unit on one that is played.
+WORKING_ENGINES = [
+    name for name, reason in engine_status().items() if reason is None and name != "cuda"
+]
 FAST_ENGINES = [name for name in WORKING_ENGINES if name != "reference"]
 
 

@@ -3,21 +3,23 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bookwarp.engines.protocol import DeviceEngine
 from bookwarp.engines.registry import (
     available_threads,
     choose_engine,
+    device_options,
     engine_class,
     engine_nbytes,
 )
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS, check_value
 from bookwarp.spec.record import RecordPlan
@@ -40,7 +42,7 @@ _NAMES = (
     *PARAMETERS,
     *("mix", "agent_types", "stream", "window", "engine", "threads", "record", "record_every"),
     *("depth_ticks", "book_markets", "tape_markets", "tape_steps", "memory_limit", "progress"),
-    *("checkpoint", "checkpoint_every"),
+    *("checkpoint", "checkpoint_every", "devices", "cuda_stream"),
 )
 
 
@@ -59,8 +61,11 @@ class Simulation:
         stream: "default", or "paper" for the draws of the published engine.
         window: "fixed" grid, or a grid "following" the price.
         market_ids: int [market], the number under which a market draws; 0 .. markets-1 if None.
-        engine: "auto", "cpu" or "reference"; they give the same bits.
+        engine: "auto", "cuda", "cpu" or "reference"; they give the same bits.
         threads: threads of the cpu engine; all available processors if None.
+        devices: GPUs of the cuda engine: a number, a list of numbers, or "all"; 0 if None.
+        cuda_stream: stream that the cuda engine puts its work on, an object with __cuda_stream__,
+            or of CuPy or PyTorch; the legacy default stream if None.
         record: names to record: last, volume, mid2, best_bid, best_ask, bid_depth, ask_depth,
             book, tape.
         record_every: steps between recorded rows.
@@ -95,6 +100,8 @@ class Simulation:
         market_ids: Any = None,
         engine: str = "auto",
         threads: int | None = None,
+        devices: Any = None,
+        cuda_stream: Any = None,
         record: Any = DEFAULT_RECORD,
         record_every: int = 1,
         depth_ticks: int = 5,
@@ -127,7 +134,7 @@ class Simulation:
         plan = RecordPlan.of(
             auction, record, record_every, depth_ticks, book_markets, tape_markets, tape_steps
         )
-        self._begin(auction, plan, steps, engine, threads, memory_limit)
+        self._begin(auction, plan, steps, engine, threads, devices, cuda_stream, memory_limit)
 
     def _begin(
         self,
@@ -136,6 +143,8 @@ class Simulation:
         steps: int,
         engine: str,
         threads: int | None,
+        devices: Any,
+        cuda_stream: Any,
         memory_limit: int | None,
     ) -> None:
         self.auction = auction
@@ -146,14 +155,16 @@ class Simulation:
         """Seconds spent running steps; compiling and loading an engine is not counted."""
         self.engine = choose_engine(engine)
         self.threads = _check_threads(threads)
+        options = device_options(self.engine, devices, cuda_stream)
         self._memory_limit = _check_memory_limit(memory_limit)
         self._history: list[dict[str, np.ndarray]] = []
         self._running: list[dict[str, np.ndarray]] = []
-        auction.check_horizon(self.steps, "mid2" in plan.names)
+        self._check_length(self.steps)
         _check_tape_steps(plan, self.steps)
-        self._check_memory(plan.rows(0, self.steps))
-        self._engine = engine_class(self.engine)(auction, plan, self.threads)
+        self._engine = engine_class(self.engine)(auction, plan, self.threads, **options)
         self._loaded = False
+        # Steps that take about `_PIECE_SECONDS`, as far as is known.
+        self._piece = 1
 
     def step(self, count: int = 1, progress: Progress = None) -> "Simulation":
         """Run `count` more steps; interrupted by Ctrl-C it stops between two steps.
@@ -184,6 +195,7 @@ class Simulation:
         """Return what has happened so far, as a `Run`; the simulation can go on."""
         from bookwarp.results.run import Run
 
+        self._wait()
         tape = None
         if len(self.plan.tape_markets):
             tape = order_tape(self.auction, self.plan, self.steps_done)
@@ -209,7 +221,30 @@ class Simulation:
 
     def state(self) -> State:
         """Return a copy of the state after the last step."""
+        self._wait()
         return self._engine.read_state()
+
+    def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
+        """Return the state where the cuda engine has it, without a copy.
+
+        The arrays are shared by DLPack and __cuda_array_interface__ with CuPy, PyTorch and JAX.
+        last_price, volume, trades, prev_mid2, base, pruned_bid and pruned_ask are int64 [market],
+        as of a `Run`. "book" is [market, level] in signed lots, buys positive and sells negative,
+        int32 as long as no side of a book can pass 2**31 - 1 lots, then int64. "best_bid_level" and
+        "best_ask_level" are int32 [market], -1 and `levels` where a side is empty.
+
+        They are the state itself: steps change them. Ask again after `resume` and when "book" may
+        have become int64; arrays that were handed out stay valid memory as long as they are held.
+
+        Args:
+            part: which of the `devices`, in their order; each has consecutive markets.
+
+        Raises:
+            EngineError: the engine keeps its state in host memory.
+        """
+        if not isinstance(self._engine, DeviceEngine):
+            raise EngineError(f"engine {self.engine!r} keeps no state on a device: use state()")
+        return self._engine.device_arrays(part)
 
     def digest(self) -> str:
         """Return the SHA-256 of the canonical state: the same on every engine and for every cut."""
@@ -225,6 +260,7 @@ class Simulation:
         """
         from bookwarp.results.checkpoint import Checkpoint, write_checkpoint
 
+        self._wait()
         checkpoint = Checkpoint(
             auction=self.auction,
             plan=self.plan,
@@ -243,9 +279,11 @@ class Simulation:
         *,
         engine: str = "auto",
         threads: int | None = None,
+        devices: Any = None,
+        cuda_stream: Any = None,
         memory_limit: int | None = None,
     ) -> "Simulation":
-        """Go on from a checkpoint, on any engine, with any number of threads.
+        """Go on from a checkpoint, on any engine, with any number of threads or devices.
 
         Raises:
             StoreError: the file is missing, damaged, or not a checkpoint of bookwarp.
@@ -254,7 +292,16 @@ class Simulation:
 
         kept = read_checkpoint(path)
         simulation = cls.__new__(cls)
-        simulation._begin(kept.auction, kept.plan, kept.steps, engine, threads, memory_limit)
+        simulation._begin(
+            kept.auction,
+            kept.plan,
+            kept.steps,
+            engine,
+            threads,
+            devices,
+            cuda_stream,
+            memory_limit,
+        )
         simulation._engine.write_state(kept.state)
         simulation.steps_done = kept.state.step
         simulation.elapsed_s = kept.elapsed_s
@@ -263,45 +310,70 @@ class Simulation:
         return simulation
 
     def _pieces(self, count: int, progress: Progress) -> Iterator[None]:
-        """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing after each."""
+        """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing after each.
+
+        The engine is waited for, and the time taken, only if there is more than one piece.
+        """
         start, stop = self.steps_done, self.steps_done + count
-        self.auction.check_horizon(stop, "mid2" in self.plan.names)
-        wanted = self.plan.rows(start, stop)
-        if stop > self.steps:
-            self._check_memory(self.plan.rows(0, stop))
-        rows = self.plan.allocate(self.auction, wanted)
+        self._check_going_on(stop)
+        rows = self.plan.allocate(self.auction, self.plan.rows(start, stop))
         filled = 0
-        piece = 1
+        several = count > self._piece
         if not self._loaded:
-            with _signals_deferred():
-                self._engine.run(0, {name: array[:0] for name, array in rows.items()})
+            self._engine.run(0, {name: array[:0] for name, array in rows.items()})
             self._loaded = True
         try:
             with _progress_bar(progress, count) as report:
                 while self.steps_done < stop:
                     here = self.steps_done
-                    steps = min(piece, stop - here)
+                    steps = min(self._piece, stop - here)
                     upto = filled + self.plan.rows(here, here + steps)
                     began = time.perf_counter()
-                    with _signals_deferred():
+                    with _SignalsDeferred():
                         self._engine.run(steps, {n: a[filled:upto] for n, a in rows.items()})
+                        if several:
+                            self._engine.wait()
                         spent = time.perf_counter() - began
                         self.elapsed_s += spent
                         self.steps_done += steps
                         filled = upto
-                        self._running = [{n: a[:filled] for n, a in rows.items()}]
+                        if filled:
+                            self._running = [{n: a[:filled] for n, a in rows.items()}]
                     report(self.steps_done - start, count)
                     yield
-                    rate = steps / max(spent, 1e-9)
-                    piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * piece))
+                    if several:
+                        rate = steps / max(spent, 1e-9)
+                        self._piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * self._piece))
         finally:
-            self._history, self._running = [*self._history, *self._running], []
+            self._history += self._running
+            self._running = []
+
+    def _wait(self) -> None:
+        """Wait until all steps are done and all rows are filled."""
+        began = time.perf_counter()
+        self._engine.wait()
+        self.elapsed_s += time.perf_counter() - began
 
     def _rows(self) -> dict[str, np.ndarray]:
         """Return all rows so far as the engine writes them, those of a `step` that runs too."""
+        self._wait()
         if len(self._history) > 1:
             self._history = [_join(self._history)]
         return _join([*self._history, *self._running] or [self.plan.allocate(self.auction, 0)])
+
+    def _check_length(self, steps: int) -> None:
+        """Refuse a run of `steps` steps in all that would overflow or not fit in memory."""
+        self.auction.check_horizon(steps, "mid2" in self.plan.names)
+        self._check_memory(self.plan.rows(0, steps))
+        self._checked_steps = steps
+
+    def _check_going_on(self, steps: int) -> None:
+        """Check the length of the run unless one as long was checked before."""
+        if steps > self._checked_steps:
+            self._check_length(steps)
+            # Beyond the planned steps too, not every single step needs a check of its own.
+            with suppress(ParameterError):
+                self._check_length(2 * steps)
 
     def _check_memory(self, rows: int) -> None:
         state = engine_nbytes(self.engine, self.auction, self.threads)
@@ -347,6 +419,8 @@ def simulate(
     market_ids: Any = None,
     engine: str = "auto",
     threads: int | None = None,
+    devices: Any = None,
+    cuda_stream: Any = None,
     record: Any = DEFAULT_RECORD,
     record_every: int = 1,
     depth_ticks: int = 5,
@@ -364,8 +438,8 @@ def simulate(
     Args:
         markets, agents, levels, steps, seed, open_price, open_depth, mix, agent_types, max_qty,
             noise_spread, market_order_prob, maker_half_spread, stream, window, market_ids,
-            engine, threads, record, record_every, depth_ticks, book_markets, tape_markets,
-            tape_steps, memory_limit: as for `Simulation`.
+            engine, threads, devices, cuda_stream, record, record_every, depth_ticks,
+            book_markets, tape_markets, tape_steps, memory_limit: as for `Simulation`.
         progress: True for a bar on stderr, or a function of (steps done, steps wanted).
         checkpoint: file to leave behind when the run is interrupted, and every
             `checkpoint_every` seconds before; `Simulation.resume` goes on from it.
@@ -396,6 +470,8 @@ def simulate(
         market_ids=market_ids,
         engine=engine,
         threads=threads,
+        devices=devices,
+        cuda_stream=cuda_stream,
         record=record,
         record_every=record_every,
         depth_ticks=depth_ticks,
@@ -439,25 +515,32 @@ def run_with_checkpoints(
     return simulation.result()
 
 
-@contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Hold Ctrl-C and termination back until the piece that is running is whole."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    caught: list[int] = []
+class _SignalsDeferred:
+    """Holds Ctrl-C and termination back until the piece that is running is whole.
 
-    def remember(number: int, frame: FrameType | None) -> None:
-        caught.append(number)
+    A context manager without a generator, since it is entered for every single step.
+    """
 
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> None:
+        self._caught: list[int] = []
+        self._before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            # Where Python has no handler, the signal ends the process, or does nothing.
+            if callable(handler):
+                self._before[number] = handler
+                signal.signal(number, self._remember)
+
+    def __exit__(self, *raised: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
-        if caught:
-            signal.raise_signal(caught[0])
+        if self._caught:
+            signal.raise_signal(self._caught[0])
+
+    def _remember(self, number: int, frame: FrameType | None) -> None:
+        self._caught.append(number)
 
 
 @contextmanager

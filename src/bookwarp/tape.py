@@ -21,7 +21,7 @@ def order_tape(auction: CallAuction, plan: RecordPlan, steps_done: int) -> np.nd
     Cost: the chosen markets up to the last chosen step, and some microseconds an order.
     """
     alone = auction.subset(plan.tape_markets)
-    engine = engine_class(choose_engine("auto"))(alone, RecordPlan())
+    engine = engine_class(choose_engine("auto", devices=False))(alone, RecordPlan())
     tape = []
     here = 0
     for step in plan.tape_steps[plan.tape_steps < steps_done].tolist():

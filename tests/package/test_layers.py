@@ -17,7 +17,7 @@ OURS = {
 OTHERS = {
     "spec": {"numpy"},
     "reference": {"numpy"},
-    "engines": {"numpy", "numba"},
+    "engines": {"numpy", "numba", "cuda"},
 }
 
 

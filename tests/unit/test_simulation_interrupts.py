@@ -20,7 +20,8 @@ def test_progress_is_told_steps_done_and_steps_wanted(engine):
     done = [each for each, _ in told]
     assert {wanted for _, wanted in told} == {36}
     assert done == sorted(set(done))
-    assert (done[0], done[-1]) == (1, 36)
+    assert done[0] >= 1
+    assert done[-1] == 36
 
 
 def test_progress_bar_leaves_stdout_alone(capsys):

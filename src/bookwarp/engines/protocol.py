@@ -1,7 +1,7 @@
 """The one seam between bookwarp and an engine: allocate, run n steps, read and write state."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,11 +19,23 @@ class Engine(Protocol):
     def run(self, steps: int, rows: Mapping[str, np.ndarray]) -> None:
         """Run `steps` steps and fill `rows`, as `RecordPlan.allocate` lays them out.
 
-        `rows` holds exactly the rows that fall into these steps.
+        `rows` holds exactly the rows that fall into these steps. An engine may return before all
+        is done: `wait` and `read_state` return after it.
         """
+
+    def wait(self) -> None:
+        """Return when all steps are done and all rows are filled."""
 
     def read_state(self) -> State:
         """Return the state in host memory: a copy that later steps leave alone."""
 
     def write_state(self, state: State) -> None:
         """Continue from `state`, which has the shapes of this ensemble."""
+
+
+@runtime_checkable
+class DeviceEngine(Engine, Protocol):
+    """An engine that keeps its state on devices, and returns from `run` at once."""
+
+    def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
+        """Return the state on one of the devices by name, as arrays to share by DLPack."""

@@ -1,11 +1,19 @@
 """Which engines exist, which of them work here, and the choice between them."""
 
+import logging
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from math import prod
+from typing import Any
 
+from bookwarp.engines.cuda.availability import (
+    driver_installed,
+    packages_installed,
+    unavailable_reason,
+)
 from bookwarp.engines.protocol import Engine
 from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
@@ -23,10 +31,13 @@ class _Entry:
     """The same for each level."""
     all_at_once: bool
     """Whether a step takes all markets at once, or each thread one after the other."""
+    on_devices: bool = False
+    """Whether it takes `devices` and `cuda_stream`, and keeps its state on devices."""
 
 
 # The best engine first. The bytes are measured, and rounded up.
 _ENGINES = {
+    "cuda": _Entry("bookwarp.engines.cuda.engine", "CudaEngine", None, 0, 0, False, True),
     "cpu": _Entry("bookwarp.engines.cpu.engine", "CpuEngine", "numba", 80, 0, False),
     "reference": _Entry("bookwarp.reference.engine", "ReferenceEngine", None, 128, 80, True),
 }
@@ -35,31 +46,76 @@ ENGINES = tuple(_ENGINES)
 # Of each market.
 _PARAMETER_BYTES = 256
 
+_LOG = logging.getLogger("bookwarp")
+
 
 def engine_status() -> dict[str, str | None]:
     """Return for every engine None if it works here, else the reason why not."""
-    status: dict[str, str | None] = {}
-    for name, entry in _ENGINES.items():
-        missing = entry.package is not None and find_spec(entry.package) is None
-        status[name] = f"the package {entry.package} is not installed" if missing else None
-    return status
+    return {name: _reason_against(name) for name in _ENGINES}
 
 
-def choose_engine(name: str) -> str:
+def _reason_against(name: str) -> str | None:
+    if name == "cuda":
+        return unavailable_reason()
+    package = _ENGINES[name].package
+    missing = package is not None and find_spec(package) is None
+    return f"the package {package} is not installed" if missing else None
+
+
+def choose_engine(name: str, devices: bool = True) -> str:
     """Return the name of the engine to use; "auto" is the best one that works here.
+
+    Args:
+        name: name of an engine, or "auto".
+        devices: whether "auto" may be an engine that works on devices.
 
     Raises:
         ParameterError: there is no engine of that name.
         EngineError: the engine asked for does not work here.
     """
-    status = engine_status()
     if name == "auto":
-        return next(each for each, reason in status.items() if reason is None)
-    if name not in status:
+        return _best_engine(devices)
+    if name not in _ENGINES:
         raise ParameterError(unknown_name("engine", name, ("auto", *ENGINES)))
-    if status[name] is not None:
-        raise EngineError(f"engine {name!r} is not available: {status[name]}")
+    reason = _reason_against(name)
+    if reason is not None:
+        raise EngineError(f"engine {name!r} is not available: {reason}")
     return name
+
+
+def _best_engine(devices: bool) -> str:
+    for name, entry in _ENGINES.items():
+        if entry.on_devices and not devices:
+            continue
+        reason = _reason_against(name)
+        if reason is None:
+            return name
+        if entry.on_devices and packages_installed():
+            # Without a driver there is no GPU to miss.
+            level = logging.WARNING if driver_installed() else logging.INFO
+            _say_once(level, f"engine {name!r} is not used: {reason}")
+    raise EngineError("no engine works here")
+
+
+@cache
+def _say_once(level: int, sentence: str) -> None:
+    _LOG.log(level, sentence)
+
+
+def device_options(name: str, devices: Any, cuda_stream: Any) -> dict[str, Any]:
+    """Return the keywords with which an engine is made, of those that say where it works.
+
+    Raises:
+        ParameterError: they are given to an engine that works on no device.
+    """
+    options = {"devices": devices, "cuda_stream": cuda_stream}
+    given = {option: value for option, value in options.items() if value is not None}
+    if given and not _ENGINES[name].on_devices:
+        able = next(each for each, entry in _ENGINES.items() if entry.on_devices)
+        reason = _reason_against(able)
+        why = "" if reason is None else f" ({able} is not available: {reason})"
+        raise ParameterError(f"{' and '.join(given)} needs engine {able!r}, not {name!r}{why}")
+    return given
 
 
 def engine_class(name: str) -> type[Engine]:

@@ -42,6 +42,9 @@ class ReferenceEngine:
                 record_row(self._plan, self._state, rows, row)
                 row += 1
 
+    def wait(self) -> None:
+        """Return at once: `run` has done all it was asked for."""
+
     def read_state(self) -> State:
         """Return a copy of the state."""
         return self._state.copy()

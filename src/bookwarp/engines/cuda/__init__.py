@@ -1,0 +1,1 @@
+"""The cuda engine: one persistent kernel a GPU, compiled when it is first used."""

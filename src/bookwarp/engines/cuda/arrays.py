@@ -1,0 +1,129 @@
+"""Arrays of the state where it is, in the memory of a GPU, for libraries that work there."""
+
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cuda.gpu import Memory
+from bookwarp.engines.cuda.layout import SCALARS
+from bookwarp.engines.cuda.part import Part
+
+# name of the array -> field of the structure
+_FIELDS = {
+    "last_price": "last",
+    "volume": "volume",
+    "trades": "trades",
+    "prev_mid2": "prev_mid2",
+    "base": "base",
+    "pruned_bid": "pruned_bid",
+    "pruned_ask": "pruned_ask",
+    "best_bid_level": "best_bid",
+    "best_ask_level": "best_ask",
+}
+
+_CUDA = 2
+"""Code of CUDA memory in DLPack."""
+
+
+class DeviceArray:
+    """An array in the memory of a GPU: what CuPy, PyTorch and JAX take without a copy.
+
+    It shows the state as it is: the steps that follow change it. Reading is what it is for; what is
+    written there the simulation takes as its own state.
+
+    Attributes:
+        shape, dtype, strides: as of a NumPy array; strides in bytes.
+        device: number of the GPU.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        offset: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        strides: tuple[int, ...],
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self.device = memory.gpu.ordinal
+        self._memory = memory
+        self._pointer = memory.pointer + offset
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the interface: who takes it waits for the steps that were started."""
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "strides": self.strides,
+            "data": (self._pointer, False),
+            "stream": self._memory.gpu.stream_handle,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CUDA, self.device
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return the array for `from_dlpack` of another library.
+
+        Args:
+            stream: stream of that library, which waits for the steps that were started; -1 not to
+                wait; the legacy default stream if None.
+            max_version: newest version of DLPack that it knows.
+            dl_device, copy: refused if they ask for another device or for a copy.
+
+        Raises:
+            BufferError: another device or a copy is wanted.
+        """
+        from cuda.core import Buffer
+        from cuda.core.utils import StridedMemoryView
+
+        if copy:
+            raise BufferError("the array is shared, not copied")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"the array is on GPU {self.device}, not on device {dl_device}")
+        gpu = self._memory.gpu
+        if stream != -1:
+            gpu.order_before(stream or 1)
+        size = self._memory.pointer + self._memory.nbytes - self._pointer
+        with gpu:
+            view = StridedMemoryView.from_buffer(
+                Buffer.from_handle(self._pointer, size, owner=self._memory),
+                self.shape,
+                tuple(stride // self.dtype.itemsize for stride in self.strides),
+                dtype=self.dtype,
+            )
+            return view.__dlpack__(max_version=max_version)
+
+    def __repr__(self) -> str:
+        return f"DeviceArray({self.dtype} {self.shape} on GPU {self.device})"
+
+
+def device_arrays(part: Part, levels: int) -> dict[str, DeviceArray]:
+    """Return the state of a part by name.
+
+    "book" is signed lots, [market, level]: buys positive, sells negative. The others are [market],
+    as the properties of `Run` are; "best_bid_level" is -1 and "best_ask_level" is `levels` where a
+    side is empty.
+    """
+    markets = part.slice.count
+    arrays = {}
+    for name, field in _FIELDS.items():
+        assert SCALARS.fields is not None
+        dtype, offset = SCALARS.fields[field][:2]
+        arrays[name] = DeviceArray(part.scalars, offset, (markets,), dtype, (SCALARS.itemsize,))
+    width = part.lots.itemsize
+    arrays["book"] = DeviceArray(
+        part.book, 0, (markets, levels), part.lots, (levels * width, width)
+    )
+    return arrays

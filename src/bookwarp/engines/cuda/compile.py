@@ -1,0 +1,93 @@
+"""From a key to a kernel: sources joined, compiled by NVRTC, kept on disk for later processes."""
+
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from bookwarp.engines.cuda.code_cache import CodeCache, cache_folder
+from bookwarp.engines.cuda.kernel_key import KernelKey
+from bookwarp.engines.cuda.layout import layout_assertions
+from bookwarp.spec.errors import EngineError
+
+_KERNELS = Path(__file__).parent / "kernels"
+_HEADERS = ("layout", "random", "agents", "auction", "step", "record")
+_STANDARD = "c++17"
+
+
+def join_sources(key: KernelKey) -> str:
+    """Return the source of one kernel: macros, then every file under its own name."""
+    parts = [f"#define {name} {value}\n" for name, value in key.macros().items()]
+    for name in [f"{header}.cuh" for header in _HEADERS] + [f"{key.kernel}.cu"]:
+        text = (_KERNELS / name).read_text(encoding="utf-8")
+        parts.append(f'#line 1 "{name}"\n{text}')
+        if name == "layout.cuh":
+            parts.append(f'#line 1 "layout.py"\n{layout_assertions()}')
+    return "".join(parts)
+
+
+def compile_kernel(key: KernelKey, arch: str) -> tuple[bytes, str]:
+    """Compile a kernel; no GPU and no driver are needed.
+
+    Args:
+        key: what to specialise it by.
+        arch: the GPU's name for compilers, as "sm_90".
+
+    Returns:
+        The machine code (a cubin), and the log of the compiler, with registers and spills.
+
+    Raises:
+        EngineError: the compiler does not know the GPU, or refuses the source.
+    """
+    from cuda.core import Program, ProgramOptions
+
+    _check_arch(arch)
+    options = ProgramOptions(arch=arch, std=_STANDARD, ptxas_options=["-v"])
+    log = StringIO()
+    try:
+        code = Program(join_sources(key), "c++", options).compile("cubin", logs=log)
+    except Exception as error:
+        raise EngineError(f"the kernel {key} does not compile for {arch}: {error}") from error
+    return bytes(code.code), log.getvalue()
+
+
+def load_kernel(key: KernelKey, arch: str) -> Any:
+    """Return a kernel to launch on GPUs of kind `arch`; it is compiled if it never was."""
+    return _load_code(key, arch).get_kernel(key.entry)
+
+
+@cache
+def _load_code(key: KernelKey, arch: str) -> Any:
+    from cuda.core import ObjectCode
+
+    return ObjectCode.from_cubin(find_code(key, arch))
+
+
+def find_code(key: KernelKey, arch: str) -> bytes:
+    """Return the machine code of a kernel, from the disk if it was compiled before."""
+    kept = CodeCache(cache_folder())
+    name = kept.name_of(join_sources(key), arch, _STANDARD, str(_compiler_version()))
+    code = kept.read(name)
+    if code is None:
+        code, _ = compile_kernel(key, arch)
+        kept.write(name, code)
+    return code
+
+
+def _check_arch(arch: str) -> None:
+    from cuda.bindings import nvrtc
+
+    _, known = nvrtc.nvrtcGetSupportedArchs()
+    if arch not in {f"sm_{each}" for each in known}:
+        major, minor = _compiler_version()
+        raise EngineError(
+            f"the installed CUDA compiler, {major}.{minor}, makes no code for this GPU ({arch}): "
+            f"pip install --upgrade 'bookwarp[cuda]'"
+        )
+
+
+def _compiler_version() -> tuple[int, int]:
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    return major, minor

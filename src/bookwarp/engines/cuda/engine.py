@@ -1,0 +1,233 @@
+"""The cuda engine: an ensemble on one GPU or several, its state in their memory."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cuda.arrays import DeviceArray, device_arrays
+from bookwarp.engines.cuda.availability import unavailable_reason
+from bookwarp.engines.cuda.gpu import Gpu, device_count
+from bookwarp.engines.cuda.kernel_key import (
+    WARPS_PER_MULTIPROCESSOR,
+    KernelKey,
+    choose_key,
+    largest_orders,
+)
+from bookwarp.engines.cuda.layout import lay_out_markets, read_out_state
+from bookwarp.engines.cuda.part import Part, part_nbytes, split_markets
+from bookwarp.spec.errors import EngineError, ParameterError
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.state import State, opening_state
+
+_NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
+_NARROW_MOST = 2**31 - 1
+ALL = "all"
+
+
+class CudaEngine:
+    """Runs an ensemble on GPUs; implements `bookwarp.engines.protocol.DeviceEngine`.
+
+    Nothing waits for the device but `wait`, and what reads from it or writes to it.
+    """
+
+    def __init__(
+        self,
+        auction: CallAuction,
+        plan: RecordPlan,
+        threads: int | None = None,
+        *,
+        devices: int | Sequence[int] | str | None = None,
+        cuda_stream: Any = None,
+    ) -> None:
+        """Allocate, compile, and stand at the opening state; `threads` makes no difference here.
+
+        Args:
+            auction, plan: the ensemble and what it records.
+            threads: as for every engine.
+            devices: number of a GPU, or of several, which share the markets; "all"; 0 if None.
+            cuda_stream: stream of the caller's that all work is put on.
+
+        Raises:
+            EngineError: CUDA does not work here, or there is too little memory.
+            ParameterError: there is no such device or stream.
+        """
+        reason = unavailable_reason()
+        if reason is not None:
+            raise EngineError(f"engine 'cuda' is not available: {reason}")
+        numbers = check_devices(devices, cuda_stream)
+        self._auction, self._plan = auction, plan
+        self._type_counts = auction.type_counts()
+        self._keys: dict[tuple[bool, bool], KernelKey] = {}
+        self._lots_per_step = auction.agents * largest_orders(auction)
+        markets = lay_out_markets(auction, self._type_counts, plan)
+        slices = split_markets(markets, auction.agent_types, plan, len(numbers))
+        gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
+        self._warps = sum(gpu.multiprocessors for gpu in gpus) * WARPS_PER_MULTIPROCESSOR
+        self._step = 0
+        self._narrow_until = self._steps_of_narrow_lots(auction.per_market("open_depth"))
+        key = self._key(wide=self._narrow_until < 1, recording=self._records)
+        for gpu, own in zip(gpus, slices, strict=True):
+            check_memory(gpu, part_nbytes(key, own, plan, gpu.multiprocessors))
+        state = opening_state(auction)
+        self._parts = [
+            Part(gpu, own, plan, state, key.lots) for gpu, own in zip(gpus, slices, strict=True)
+        ]
+        self._prepare(key)
+
+    def run(self, steps: int, rows: Mapping[str, np.ndarray]) -> None:
+        """Start `steps` steps and return; `rows` are filled when `wait` or `read_state` returns."""
+        if steps == 0:
+            return
+        wide = self._parts[0].lots == _WIDE
+        if not wide and self._step + steps > self._narrow_until:
+            self._write(self.read_state(), _WIDE)
+            wide = True
+        key = self._key(wide, bool(rows))
+        self._prepare(key)
+        if rows:
+            self._run_recording(key, steps, rows)
+        else:
+            self._launch(key, steps)
+
+    def wait(self) -> None:
+        """Return when all steps are done and all rows are filled.
+
+        Raises:
+            EngineError: a GPU failed.
+        """
+        for part in self._parts:
+            part.drain()
+
+    def read_state(self) -> State:
+        """Return the state in host memory, once all steps are done."""
+        self.wait()
+        books, scalars = zip(*(part.read() for part in self._parts), strict=True)
+        return read_out_state(self._step, list(books), list(scalars))
+
+    def write_state(self, state: State) -> None:
+        """Continue from `state`.
+
+        Raises:
+            EngineError: a level holds buys and sells, which no auction leaves behind.
+        """
+        both = (state.bid > 0) & (state.ask > 0)
+        if both.any():
+            market, level = np.argwhere(both)[0]
+            raise EngineError(
+                f"the cuda engine keeps one side a level, and level {level} of market {market} "
+                f"holds {state.bid[market, level]} lots to buy and {state.ask[market, level]} to "
+                f"sell: no auction leaves such a book"
+            )
+        self.wait()
+        self._step = state.step
+        most = np.maximum(state.bid.sum(axis=1), state.ask.sum(axis=1))
+        self._narrow_until = state.step + self._steps_of_narrow_lots(most)
+        narrow = self._narrow_until > state.step
+        self._write(state, _NARROW if narrow else _WIDE)
+
+    def device_arrays(self, part: int = 0) -> dict[str, DeviceArray]:
+        """Return the state on the device by name, as `bookwarp.engines.cuda.arrays` says.
+
+        Args:
+            part: which of the devices, in the order in which they were given; they hold
+                consecutive markets.
+        """
+        if not 0 <= part < len(self._parts):
+            raise ParameterError(f"part = {part} is outside 0 .. {len(self._parts) - 1}")
+        return device_arrays(self._parts[part], self._auction.levels)
+
+    @property
+    def _records(self) -> bool:
+        return bool(self._plan.series) or len(self._plan.book_markets) > 0
+
+    def _run_recording(self, key: KernelKey, steps: int, rows: Mapping[str, np.ndarray]) -> None:
+        """Run in launches whose rows fit into the memory for them."""
+        own = [part.slice.of_rows(rows) for part in self._parts]
+        stop, filled = self._step + steps, 0
+        while self._step < stop:
+            room = min(part.rows.room for part in self._parts)
+            if room == 0:
+                for part in self._parts:
+                    part.rows.send()
+                for part in self._parts:
+                    part.rows.turn()
+                continue
+            # The last step before the one whose row would not fit.
+            last = (self._step // self._plan.every + room + 1) * self._plan.every - 1
+            here = min(stop, last) - self._step
+            count = self._plan.rows(self._step, self._step + here)
+            self._launch(key, here)
+            for part, arrays in zip(self._parts, own, strict=True):
+                wanted = {name: a[filled : filled + count] for name, a in arrays.items()}
+                part.rows.expect(count, wanted)
+            filled += count
+
+    def _launch(self, key: KernelKey, steps: int) -> None:
+        for part in self._parts:
+            part.launch(key, self._step, steps)
+        self._step += steps
+
+    def _key(self, wide: bool, recording: bool) -> KernelKey:
+        if (wide, recording) not in self._keys:
+            self._keys[wide, recording] = choose_key(
+                self._auction,
+                self._type_counts,
+                wide_lots=wide,
+                recording=recording,
+                warps=self._warps,
+            )
+        return self._keys[wide, recording]
+
+    def _prepare(self, key: KernelKey) -> None:
+        for part in self._parts:
+            part.prepare(key)
+
+    def _write(self, state: State, lots: np.dtype) -> None:
+        for part in self._parts:
+            part.write(state, lots)
+
+    def _steps_of_narrow_lots(self, lots: np.ndarray) -> int:
+        """Return for how many steps no side of a book can pass 2**31 - 1 lots.
+
+        Args:
+            lots: on the larger side of every book now, int64 [market].
+        """
+        return int(((_NARROW_MOST - lots) // self._lots_per_step).min())
+
+
+def check_devices(devices: Any, cuda_stream: Any) -> list[int]:
+    """Return the numbers of the GPUs that `devices` asks for.
+
+    Raises:
+        ParameterError: there is no such device, it is given twice, or a stream goes with several.
+    """
+    count = device_count()
+    if isinstance(devices, str) and devices == ALL:
+        numbers = list(range(count))
+    else:
+        given = [0] if devices is None else [devices] if np.ndim(devices) == 0 else list(devices)
+        if not given or any(not isinstance(n, int | np.integer) for n in given):
+            raise ParameterError(
+                f"devices must be the numbers of GPUs, as [0, 1], or {ALL!r}, not {devices!r}"
+            )
+        numbers = [int(number) for number in given]
+    for number in numbers:
+        if not 0 <= number < count:
+            raise ParameterError(f"devices: {number} is outside 0 .. {count - 1} (GPUs here)")
+    if len(set(numbers)) < len(numbers):
+        raise ParameterError(f"devices: {numbers} names a device twice")
+    if cuda_stream is not None and len(numbers) > 1:
+        raise ParameterError(f"cuda_stream belongs to one device, not to {len(numbers)}")
+    return numbers
+
+
+def check_memory(gpu: Gpu, nbytes: int) -> None:
+    """Refuse what does not fit into the memory that a GPU has left."""
+    free = gpu.free_bytes()
+    if nbytes > free:
+        raise EngineError(
+            f"this run would take {nbytes / 1e9:.3g} GB on GPU {gpu.ordinal}, which has "
+            f"{free / 1e9:.3g} GB left: lower markets or levels, or use more devices"
+        )

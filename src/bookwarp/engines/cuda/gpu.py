@@ -1,0 +1,279 @@
+"""One GPU as the engine uses it: memory, copies, launches, in the order of one stream.
+
+Calls of the driver are made with the GPU's context current, and the one before is put back: a
+program that also uses CuPy or PyTorch finds the device that it had.
+"""
+
+import ctypes
+import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cuda.availability import LOWEST_CAPABILITY, old_gpu_sentence
+from bookwarp.spec.errors import EngineError, ParameterError
+
+_PINNED_PORTABLE = 1
+_EVENT_WITHOUT_TIMING = 2
+_STREAM_NON_BLOCKING = 1
+_LEGACY_STREAM = 1
+
+
+def _at_the_end_of(thing: Any, call: Callable[..., None], *arguments: Any) -> None:
+    """Call a function when `thing` is gone; what is left at the end of a process goes with it."""
+    weakref.finalize(thing, call, *arguments).atexit = False
+
+
+class Memory:
+    """Bytes on a GPU; they are freed when nothing refers to this object."""
+
+    def __init__(self, gpu: "Gpu", nbytes: int) -> None:
+        self.gpu = gpu
+        self.nbytes = nbytes
+        self.pointer = gpu.claim(nbytes)
+        _at_the_end_of(self, gpu.release, self.pointer)
+
+
+class _Event:
+    """A mark in a stream, destroyed when nothing refers to this object."""
+
+    def __init__(self, gpu: "Gpu", handle: Any) -> None:
+        self.handle = handle
+        _at_the_end_of(self, gpu.destroy_event, handle)
+
+
+class Gpu:
+    """A GPU and the stream that work is put on; `with gpu:` makes its context current.
+
+    Args:
+        ordinal: number of the device.
+        stream: a stream of the caller's, an object with __cuda_stream__, or of CuPy or PyTorch;
+            the legacy default stream if None.
+
+    Raises:
+        EngineError: the GPU is too old.
+        ParameterError: there is no such device, or the stream is none, or of another device.
+    """
+
+    def __init__(self, ordinal: int, stream: Any = None) -> None:
+        from cuda.bindings import driver
+        from cuda.core import LaunchConfig, Stream, launch
+
+        self.ordinal = ordinal
+        self._driver = driver
+        self._launch, self._config = launch, LaunchConfig
+        self._device, self._context = _device_and_context(ordinal)
+        major, minor = (f"COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR"))
+        capability = self._attribute(major), self._attribute(minor)
+        if capability < LOWEST_CAPABILITY:
+            raise EngineError(f"device {ordinal} cannot be used: {old_gpu_sentence(capability)}")
+        self.arch = "sm_{}{}".format(*capability)
+        self.multiprocessors = self._attribute("MULTIPROCESSOR_COUNT")
+        self.stream_handle = _LEGACY_STREAM if stream is None else handle_of_stream(stream)
+        self._owner = stream
+        with self:
+            if stream is not None:
+                self._check_stream()
+            self._stream = Stream.from_handle(self.stream_handle)
+            self._copies = _checked(driver.cuStreamCreate(_STREAM_NON_BLOCKING))
+        _at_the_end_of(self, _destroy_stream, self._context, self._copies)
+
+    def __enter__(self) -> "Gpu":
+        _checked(self._driver.cuCtxPushCurrent(self._context))
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._driver.cuCtxPopCurrent()
+
+    def free_bytes(self) -> int:
+        """Return how much memory of the GPU is free."""
+        with self:
+            free, _ = _checked(self._driver.cuMemGetInfo())
+        return int(free)
+
+    def claim(self, nbytes: int) -> int:
+        """Return the address of `nbytes` new bytes; `Memory` is how to hold them."""
+        with self:
+            try:
+                return int(_checked(self._driver.cuMemAlloc(max(1, nbytes))))
+            except EngineError as error:
+                raise EngineError(
+                    f"GPU {self.ordinal} has no {nbytes / 1e9:.3g} GB of memory left: lower "
+                    f"markets or levels, or use more devices ({error})"
+                ) from error
+
+    def release(self, pointer: int) -> None:
+        """Free what `claim` returned."""
+        with self:
+            self._driver.cuMemFree(pointer)
+
+    def destroy_event(self, handle: Any) -> None:
+        """Destroy what an event of `create_event` holds."""
+        with self:
+            self._driver.cuEventDestroy(handle)
+
+    def allocate_pinned(self, nbytes: int) -> np.ndarray:
+        """Return host memory that the GPU copies to by itself, uint8 [byte]."""
+        with self:
+            pointer = int(_checked(self._driver.cuMemHostAlloc(max(1, nbytes), _PINNED_PORTABLE)))
+        block = (ctypes.c_uint8 * nbytes).from_address(pointer)
+        _at_the_end_of(block, self._release_pinned, pointer)
+        return np.frombuffer(memoryview(block), np.uint8)
+
+    def _release_pinned(self, pointer: int) -> None:
+        with self:
+            self._driver.cuMemFreeHost(pointer)
+
+    def write(self, memory: Memory, array: np.ndarray) -> None:
+        """Copy an array to the start of `memory`; it may change as soon as this returns."""
+        data = np.ascontiguousarray(array)
+        with self:
+            if data.nbytes:
+                _checked(
+                    self._driver.cuMemcpyHtoDAsync(
+                        memory.pointer, data.ctypes.data, data.nbytes, self.stream_handle
+                    )
+                )
+            self.wait()
+
+    def read(self, memory: Memory, array: np.ndarray) -> np.ndarray:
+        """Fill a contiguous array from the start of `memory`, once all work before is done."""
+        with self:
+            if array.nbytes:
+                _checked(
+                    self._driver.cuMemcpyDtoHAsync(
+                        array.ctypes.data, memory.pointer, array.nbytes, self.stream_handle
+                    )
+                )
+            self.wait()
+        return array
+
+    def wait(self) -> None:
+        """Return when all work on the stream is done.
+
+        Raises:
+            EngineError: some of it failed.
+        """
+        with self:
+            _checked(self._driver.cuStreamSynchronize(self.stream_handle))
+
+    def create_event(self) -> Any:
+        """Return a mark that `fetch` puts behind what it copies."""
+        with self:
+            return _Event(self, _checked(self._driver.cuEventCreate(_EVENT_WITHOUT_TIMING)))
+
+    def fetch(self, pieces: list[tuple[np.ndarray, int]], event: Any) -> None:
+        """Start to copy memory to pinned arrays, after the work so far and beside what follows.
+
+        Args:
+            pieces: pinned arrays, and the addresses that they are filled from.
+            event: what `finish_fetch` is to wait for.
+        """
+        driver = self._driver
+        with self:
+            _checked(driver.cuEventRecord(event.handle, self.stream_handle))
+            _checked(driver.cuStreamWaitEvent(self._copies, event.handle, 0))
+            for array, pointer in pieces:
+                address = array.ctypes.data
+                _checked(driver.cuMemcpyDtoHAsync(address, pointer, array.nbytes, self._copies))
+            _checked(driver.cuEventRecord(event.handle, self._copies))
+
+    def finish_fetch(self, event: Any) -> None:
+        """Wait until the arrays of the last `fetch` with this event are filled."""
+        with self:
+            _checked(self._driver.cuEventSynchronize(event.handle))
+
+    def order_before(self, consumer: int) -> None:
+        """Let work to come on the stream `consumer` wait for the work so far on ours."""
+        if consumer == self.stream_handle:
+            return
+        event = self.create_event()
+        with self:
+            _checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
+            _checked(self._driver.cuStreamWaitEvent(consumer, event.handle, 0))
+
+    def configure(self, grid: int, block: int, shared_bytes: int) -> Any:
+        """Return how a kernel is launched, for `launch`."""
+        return self._config(grid=grid, block=block, shmem_size=shared_bytes)
+
+    def launch(self, config: Any, kernel: Any, *arguments: Any) -> None:
+        """Start a kernel after the work so far; Python integers are passed as addresses."""
+        with self:
+            self._launch(self._stream, config, kernel, *arguments)
+
+    def _attribute(self, name: str) -> int:
+        attribute = getattr(self._driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(_checked(self._driver.cuDeviceGetAttribute(attribute, self._device)))
+
+    def _check_stream(self) -> None:
+        """Refuse a stream of another GPU."""
+        with self:
+            theirs = int(_checked(self._driver.cuStreamGetCtx(self.stream_handle)))
+            ours = int(_checked(self._driver.cuCtxGetCurrent()))
+        if theirs != ours:
+            raise ParameterError(f"cuda_stream is not a stream of device {self.ordinal}")
+
+
+def _destroy_stream(context: Any, stream: Any) -> None:
+    from cuda.bindings import driver
+
+    driver.cuCtxPushCurrent(context)
+    driver.cuStreamDestroy(stream)
+    driver.cuCtxPopCurrent()
+
+
+def handle_of_stream(stream: Any) -> int:
+    """Return the address of a stream: of __cuda_stream__, or as PyTorch or CuPy hold it.
+
+    Raises:
+        ParameterError: it is no stream.
+    """
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        handle = (protocol() if callable(protocol) else protocol)[1]
+    else:
+        handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", None))
+    if not isinstance(handle, int):
+        raise ParameterError(
+            f"cuda_stream must be a stream of CUDA, with __cuda_stream__, not {stream!r}"
+        )
+    return handle or _LEGACY_STREAM
+
+
+def device_count() -> int:
+    """Return how many GPUs this process may use."""
+    from cuda.bindings import driver
+
+    _checked(driver.cuInit(0))
+    return int(_checked(driver.cuDeviceGetCount()))
+
+
+@cache
+def _device_and_context(ordinal: int) -> tuple[Any, Any]:
+    """Return a GPU, and its context that the runtime, and so other libraries, use as well."""
+    from cuda.bindings import driver
+
+    _checked(driver.cuInit(0))
+    device = _checked(driver.cuDeviceGet(ordinal))
+    return device, _checked(driver.cuDevicePrimaryCtxRetain(device))
+
+
+def _checked(result: tuple[Any, ...]) -> Any:
+    """Return what a call of the driver returned beside its status.
+
+    Raises:
+        EngineError: the status is not success.
+    """
+    status, *values = result
+    if int(status) != 0:
+        from cuda.bindings import driver
+
+        name, text = (
+            call(status)[1].decode() for call in (driver.cuGetErrorName, driver.cuGetErrorString)
+        )
+        raise EngineError(f"the GPU failed: {text} ({name})")
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else tuple(values)

@@ -1,0 +1,238 @@
+// Run markets whose noise orders fall into at most seven offsets, by counting.
+//
+// A warp owns one market, or each half of it one, for all steps of a launch; no block barrier, no
+// shared memory. The book lies in global memory, but the levels around the mid are in registers,
+// one a lane, and stay there until the price leaves them: a step touches memory only when that
+// happens, when an auction reaches past them, and to record.
+// Registers: the window, rules and scalars of the market, four packed counters. A step: see the
+// mid, draw and count, add the counters of all lanes, two scans, clear.
+// A block is one warp, so that the compiler knows what is the same in all lanes of it and guards
+// no shuffle against a warp that has split. Groups go through a step together; what only one of
+// them needs and takes a whole warp (`far` below) is done for one after the other.
+
+DEVICE void add_lots(uint32 lots, Lots& buy, Lots& sell) {
+    buy += lots >> 16;
+    sell += (lots & 0xFFFF) - (lots >> 16);
+}
+
+DEVICE void add_marketable(const Counted& sent, int32 level, Lots& buy, Lots& sell) {
+    if (level == LEVELS - 1) buy += sent.top;
+    if (level == 0) sell += sent.bottom;
+}
+
+// What comes to a market, for functions of a whole warp: slot s is in lane s of 32.
+struct CountedIncoming {
+    Counted sent;
+    Rules rules;
+
+    DEVICE_MEMBER Lots at_top() const { return sent.top; }
+    DEVICE_MEMBER Lots at_bottom() const { return sent.bottom; }
+
+    // Resting plus incoming lots of a level of the book, none above `high`.
+    DEVICE_MEMBER void load(const Lots* book, int32 level, int32 high, Lots& buy, Lots& sell) const {
+        Lots resting = level <= high ? book[level] : 0;
+        buy = positive(resting), sell = positive(-resting);
+        add_lots(limit_lots<LANES>(sent, rules.reach, rules.reach, level), buy, sell);
+        add_marketable(sent, level, buy, sell);
+        if (level > high) buy = sell = 0;
+    }
+};
+
+// The levels that a group's lanes hold.
+struct Held {
+    int32 first;   // level of lane 0
+    Lots resting;  // signed lots of this lane's level; 0 beyond the grid
+    // Mids, rounded down, whose orders all lie among the lanes, once clamped to the grid.
+    int32 lowest_covered;
+    uint32 count_covered;
+    bool has_edge;  // level 0 or LEVELS - 1 is among the lanes
+    // Known until the lanes hold other levels: no order can rest out there without them.
+    bool no_bid_below, no_ask_above;
+
+    DEVICE_MEMBER void load_around(int32 level, const Lots* book, uint32 lane, int32 reach) {
+        constexpr int32 highest = LEVELS > GROUP ? LEVELS - GROUP : 0;
+        first = max(0, min(level - GROUP / 2, highest));
+        int32 here = first + (int32)lane;
+        resting = here < LEVELS ? book[here] : 0;
+        bool bottom = first == 0, top = first + GROUP >= LEVELS;
+        lowest_covered = bottom ? -LEVELS : first + reach;
+        int32 highest_covered = top ? 2 * LEVELS : first + GROUP - 2 - reach;
+        count_covered = max(0, highest_covered - lowest_covered + 1);
+        has_edge = bottom || top;
+        no_bid_below = first == 0;
+        no_ask_above = first + GROUP >= LEVELS;
+    }
+
+    // Whether all that may trade is among the lanes, or beyond them in the order that
+    // `clear_window` wants: limit orders inside, no bid above, no ask below.
+    DEVICE_MEMBER bool covers(int32 nearest, const Live& live) const {
+        return (uint32)(nearest - lowest_covered) < count_covered &&
+               live.best_bid < first + GROUP && live.best_ask >= first;
+    }
+
+    // Whether an order could be clamped to the grid.
+    DEVICE_MEMBER bool clamps(int32 nearest, int32 reach) const {
+        return has_edge && (nearest - reach < 0 || nearest + reach + 1 >= LEVELS);
+    }
+
+    DEVICE_MEMBER void store(Lots* book, uint32 lane) const {
+        int32 level = first + (int32)lane;
+        if (level < LEVELS) book[level] = resting;
+    }
+};
+
+// Clear the auctions of all groups among their lanes, where these are `enough`; where not, nothing
+// changes. Returns where it was. No quote in `outcome` means that none is left among the lanes.
+DEVICE bool clear_held(Held& held, const Counted& sent, const Rules& rules, const Agreed& agreed,
+                       bool enough, uint32 lane, Outcome& outcome) {
+    int32 level = held.first + (int32)lane;
+    Lots buy = positive(held.resting), sell = positive(-held.resting);
+    Lots above = sent.top, below = sent.bottom;
+    uint32 lots;
+    if (__any_sync(ALL_LANES, held.clamps(sent.mid2 >> 1, rules.reach))) {
+        lots = limit_lots<GROUP>(sent, rules.reach, agreed.most_reach, level);
+    } else {
+        lots = limit_lots_inside(sent, rules, held.first, lane);
+    }
+    add_lots(lots, buy, sell);
+    if (held.has_edge) {
+        add_marketable(sent, level, buy, sell);
+        if (held.first + GROUP >= LEVELS) above = 0;
+        if (held.first == 0) below = 0;
+    }
+    enough &= clear_window(buy, sell, held.first, above, below, lane, outcome);
+    Lots left = buy - sell;
+    if (enough) held.resting = left;
+    uint32 bids = ballot_group(left > 0), asks = ballot_group(left < 0);
+    outcome.best_bid = bids ? held.first + highest_lane(bids) : -1;
+    outcome.best_ask = asks ? held.first + lowest_lane(asks) : LEVELS;
+    return enough;
+}
+
+// The value that a group has in all its lanes, in all lanes of the warp.
+DEVICE int32 of_group(int32 value, uint32 group) {
+    return __shfl_sync(ALL_LANES, value, group * GROUP);
+}
+
+// Clear the auction of one group's market by the whole warp, the book in memory.
+SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 best_bid,
+                         int32 best_ask, uint32 group) {
+    uint32 thread = threadIdx.x;
+    CountedIncoming incoming;
+    incoming.rules = rules_of(market);
+    incoming.sent.mid2 = of_group(sent.mid2, group);
+    incoming.sent.top = of_group(sent.top, group);  // a step's lots fit 16 bits
+    incoming.sent.bottom = of_group(sent.bottom, group);
+    incoming.sent.slots = __shfl_sync(ALL_LANES, sent.slots, group * GROUP + thread % GROUP);
+    if (thread >= GROUP) incoming.sent.slots = 0;
+    int32 reach = incoming.rules.reach, nearest = incoming.sent.mid2 >> 1;
+    best_bid = of_group(best_bid, group), best_ask = of_group(best_ask, group);
+    int32 low = min(max(nearest - reach, 0), min(LEVELS - 1, best_ask));
+    int32 high = max(min(nearest + reach + 1, LEVELS - 1), max(0, best_bid));
+    return clear_book(book, incoming, low, high, thread);
+}
+
+extern "C" __global__ void __launch_bounds__(LANES, BLOCKS_PER_SM)
+run_counted(const Market* markets, Lots* books, Scalars* all_scalars, const uint8* all_types,
+            const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
+            uint32 steps) {
+    const uint32 thread = threadIdx.x, lane = thread % GROUP, group = thread / GROUP;
+    const uint32 first_market = blockIdx.x * MARKETS_PER_WARP;
+    // The last warp may have a market too few: its other half then runs the last one along, and
+    // keeps nothing of it.
+    const bool real = first_market + group < market_count;
+    const uint32 m = real ? first_market + group : market_count - 1;
+    const Market& market = markets[m];
+    const Rules rules = rules_of(market);
+    const Agreed agreed = agree(rules);
+    const PhiloxKeys keys = philox_keys(market.key);
+#if PAPER
+    keep_keys(market, lane);
+#endif
+    Scalars& scalars = all_scalars[m];
+    Lots* book = books + (uint64)m * LEVELS;
+    const uint8* types = all_types + (GIVEN_TYPES ? (uint64)m * TYPES_PITCH : 0);
+    Live live = take_up(scalars, market);
+#if RECORDING
+    const Rows rows = *all_rows;
+    uint64 at = m;
+    uint32 row = 0;
+#endif
+    Held held;
+    held.load_around((int32)(live.prev_mid2 >> 1), book, lane, rules.reach);
+
+    for (uint32 step = first_step; step < first_step + steps; ++step) {
+        Tick mid2 = observed_mid2(live);
+#if FOLLOWING
+        uint32 moving = __ballot_sync(ALL_LANES, real && window_shift(mid2) != 0);
+        for (uint32 g = 0; moving && g < MARKETS_PER_WARP; ++g) {
+            if (!(moving >> (g * GROUP) & 1)) continue;
+            if (group == g) held.store(book, lane);
+            __syncwarp();
+            Tick shift = __shfl_sync(ALL_LANES, window_shift(mid2), g * GROUP);
+            uint32 moved = first_market + g;
+            int2 quotes = move_window(books + (uint64)moved * LEVELS, shift, all_scalars[moved], thread);
+            if (group == g) {
+                follow_window(shift, quotes, live);
+                mid2 -= 2 * shift;
+                held.load_around((int32)(mid2 >> 1), book, lane, rules.reach);
+            }
+        }
+#endif
+        Seen seen = observe(mid2, live);
+        Counted sent = send_orders(market, rules, agreed, keys, types, step, lane, seen);
+
+        Outcome outcome;
+        bool enough = held.covers(seen.mid2 >> 1, live);
+        enough = clear_held(held, sent, rules, agreed, enough, lane, outcome);
+        bool no_bid = outcome.best_bid < 0 && !held.no_bid_below;
+        bool no_ask = outcome.best_ask == LEVELS && !held.no_ask_above;
+        uint32 far = __ballot_sync(ALL_LANES, real && (!enough || no_bid || no_ask));
+        for (uint32 g = 0; far && g < MARKETS_PER_WARP; ++g) {
+            if (!(far >> (g * GROUP) & 1)) continue;
+            Lots* far_book = books + (uint64)(first_market + g) * LEVELS;
+            if (of_group(enough, g)) {
+                // Cleared, but one side has nothing left here.
+                int32 first = of_group(held.first, g);
+                int32 bid = find_bid_below(far_book, first, thread);
+                int32 ask = find_ask_from(far_book, first + GROUP, thread);
+                if (group == g) {
+                    if (no_bid) outcome.best_bid = bid;
+                    if (no_ask) outcome.best_ask = ask;
+                    held.no_bid_below |= bid < 0;
+                    held.no_ask_above |= ask == LEVELS;
+                }
+                continue;
+            }
+            if (group == g) held.store(book, lane);
+            __syncwarp();
+            Outcome cleared = clear_far(far_book, markets[first_market + g], sent, live.best_bid,
+                                        live.best_ask, g);
+            if (group == g) {
+                outcome = cleared;
+                int32 middle = (outcome.best_bid + outcome.best_ask) / 2;
+                held.load_around(middle, book, lane, rules.reach);
+            }
+        }
+        keep_score(outcome, live);
+
+#if RECORDING
+        if ((step + 1) % rows.every == 0) {
+            if (real && lane == 0) record_row(rows, at, live, scalars);
+            uint32 deep = __ballot_sync(ALL_LANES, real && records_book(rows, market));
+            if (deep && real) held.store(book, lane);
+            __syncwarp();
+            for (uint32 g = 0; deep && g < MARKETS_PER_WARP; ++g) {
+                if (!(deep >> (g * GROUP) & 1)) continue;
+                uint32 of = first_market + g;
+                record_book(rows, at - m + of, row, markets[of], of_group(live.best_bid, g),
+                            of_group(live.best_ask, g), books + (uint64)of * LEVELS, thread);
+            }
+            at += market_count;
+            row += 1;
+        }
+#endif
+    }
+    if (real) held.store(book, lane);
+    if (real && lane == 0) put_down(live, scalars);
+}

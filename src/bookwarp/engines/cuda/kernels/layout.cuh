@@ -1,0 +1,81 @@
+// What the kernels are given. The host writes these structures with NumPy dtypes of the same
+// layout (layout.py); sizes are checked there.
+
+typedef signed char int8;
+typedef unsigned char uint8;
+typedef int int32;
+typedef unsigned int uint32;
+typedef long long int64;
+typedef unsigned long long uint64;
+
+#define DEVICE static __device__ __forceinline__
+// What a run does seldom stays out of the way of the step loop and its registers.
+#define SELDOM static __device__ __noinline__
+#define DEVICE_MEMBER __device__ __forceinline__
+
+constexpr uint32 ALL_LANES = 0xFFFFFFFFu;
+constexpr int LANES = 32;
+// Lanes that own a market in the counting kernel: a warp has one market, or two.
+constexpr int GROUP = LANES / MARKETS_PER_WARP;
+constexpr int UNROLLED_ROUNDS = UNROLL_ROUNDS;  // a pragma takes no macro
+// Given types come in rows of this many bytes, padded with NOBODY.
+constexpr uint32 TYPES_PITCH = (AGENTS + 63) / 64 * 64;
+constexpr int64 NO_PRICE = (int64)0x8000000000000000ull;
+
+// Lots at one level. 32 bits where the bound on quantities allows it, and so the fast case.
+#if WIDE_LOTS
+typedef int64 Lots;
+#else
+typedef int32 Lots;
+#endif
+
+// Parameters of one market.
+struct Market {
+    uint64 key;
+    uint64 seed;
+    int64 open_price;
+    uint32 threshold;
+    float probability;
+    uint32 max_qty;
+    int32 noise_spread;
+    int32 maker_half_spread;
+    uint32 market_id;
+    // Agents are ordered by type: noise agents are 0 .. noise_end, then momentum, maker,
+    // fundamental. Unused when types are given.
+    uint32 noise_end;
+    uint32 momentum_end;
+    uint32 maker_end;
+    int32 book_row;  // row of the recorded books, or -1
+    uint32 wide;     // draws by two hashes an agent
+    uint32 two_max_qty;
+};
+
+// Everything of the state that is not the book. Book and scalars stay on the device.
+struct Scalars {
+    int64 last;       // tick
+    int64 prev_mid2;  // half tick from base
+    int64 base;       // tick
+    int64 volume;
+    int64 trades;
+    int64 pruned_bid;
+    int64 pruned_ask;
+    int32 best_bid;  // level, -1 if there is none
+    int32 best_ask;  // level, LEVELS if there is none
+};
+
+// Buffers for recorded rows, [row, market]; null where a series is not recorded.
+struct Rows {
+    int64* last;
+    int64* volume;
+    int64* mid2;
+    int64* best_bid;
+    int64* best_ask;
+    int64* bid_depth;
+    int64* ask_depth;
+    int64* book_bid;  // [row, chosen market, level]
+    int64* book_ask;
+    uint32 every;
+    uint32 depth_ticks;
+    uint32 book_markets;
+    uint32 pad;
+};

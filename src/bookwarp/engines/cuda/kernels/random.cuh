@@ -1,0 +1,155 @@
+// Both random streams (docs/streams.md). A draw is a pure function of who and when.
+
+constexpr uint32 PHILOX_MULTIPLIER = 0xD256D193u;
+constexpr uint32 PHILOX_INCREMENT = 0x9E3779B9u;
+constexpr uint32 WIDE_BLOCK = 0x80000000u;
+
+constexpr uint64 SM_INCREMENT = 0x9E3779B97F4A7C15ull;
+constexpr uint64 PAPER_CHANNEL = 0x0123456789ABCDEFull;
+constexpr uint64 PAPER_STEP = 0xD1B54A32D192ED03ull;
+
+// 32 x 32 -> 64 in one instruction; the compiler does not always see it in plain C++.
+DEVICE uint64 multiply(uint32 a, uint32 b) {
+    uint64 product;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+    return product;
+}
+
+DEVICE uint64 multiply_add(uint32 a, uint32 b, uint64 c) {
+    uint64 sum;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(sum) : "r"(a), "r"(b), "l"(c));
+    return sum;
+}
+
+// A value of which the compiler knows nothing.
+DEVICE uint64 hidden(uint64 value) {
+    asm volatile("" : "+l"(value));
+    return value;
+}
+
+DEVICE uint32 high_word(uint64 value) { return (uint32)(value >> 32); }
+DEVICE uint32 low_word(uint64 value) { return (uint32)value; }
+
+// The keys of Philox2x32-7: of round 1, and of the rounds from 3 on.
+struct PhiloxKeys {
+    uint32 first, second, high;
+    uint32 later[5];
+};
+
+// The first round is the same for every block of a market: a block enters by XOR.
+struct PhiloxStep {
+    uint32 word0;  // of round 2, before the block
+    uint32 word1;  // of round 2, and its key
+};
+
+DEVICE PhiloxKeys philox_keys(uint64 key) {
+    uint32 low = low_word(key);
+    PhiloxKeys keys = {low, low + PHILOX_INCREMENT, high_word(key)};
+#pragma unroll
+    for (uint32 round = 0; round < 5; ++round) {
+        keys.later[round] = (uint32)hidden(low + (round + 2) * PHILOX_INCREMENT);
+    }
+    return keys;
+}
+
+DEVICE PhiloxStep philox_step(const PhiloxKeys& keys, uint32 step) {
+    uint64 product = multiply(step, PHILOX_MULTIPLIER);
+    return {high_word(product) ^ keys.first ^ keys.high, low_word(product) ^ keys.second};
+}
+
+// Both words of a block: six multiplies and seven XORs.
+DEVICE uint2 philox_block(const PhiloxKeys& keys, const PhiloxStep& first, uint32 block) {
+    uint64 product = multiply(block ^ first.word0, PHILOX_MULTIPLIER);
+    uint32 word0 = high_word(product) ^ first.word1;
+    uint32 word1 = low_word(product);
+#pragma unroll
+    for (uint32 round = 0; round < 5; ++round) {
+        product = multiply(word0, PHILOX_MULTIPLIER);
+        word0 = high_word(product) ^ keys.later[round] ^ word1;
+        word1 = low_word(product);
+    }
+    return {word0, word1};
+}
+
+// The finaliser of SplitMix64.
+DEVICE uint64 mix64(uint64 value) {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
+    return value ^ (value >> 31);
+}
+
+DEVICE uint64 splitmix64(uint64 value) { return mix64(value + SM_INCREMENT); }
+
+// The channels of stream "paper".
+enum Channel : uint32 { SIDE, MARKETABLE, QTY, OFFSET };
+
+// The part of the paper's hash of one agent and channel that no step changes.
+DEVICE uint64 paper_key(const Market& market, uint32 agent, uint32 channel) {
+    uint32 gid = market.market_id * AGENTS + agent;
+    return splitmix64((market.seed ^ PAPER_CHANNEL * channel) + SM_INCREMENT * gid);
+}
+
+// What a step adds to that key before it is mixed.
+DEVICE uint64 paper_step(uint32 step) { return PAPER_STEP * step + SM_INCREMENT; }
+
+// float32 in 0 .. 1 as the published engine rounds it: 53 bits, then to nearest even.
+DEVICE float paper_uniform(uint64 hashed) { return __ull2float_rn(hashed >> 11) * 0x1p-53f; }
+
+// Whether that is below one half: whether the 53 bits round to less than 2^52.
+DEVICE bool paper_buys(uint64 hashed) { return high_word(hashed) < 0x7FFFFFC0u; }
+
+DEVICE bool paper_marketable(uint64 hashed, float probability) {
+    return paper_uniform(hashed) < probability;
+}
+
+DEVICE uint32 paper_below(uint64 hashed, float count) {
+    return (uint32)__fmul_rn(paper_uniform(hashed), count);
+}
+
+// What chance gives one agent.
+struct Draw {
+    bool buy;
+    bool marketable;
+    uint32 qty;
+    int32 offset;
+};
+
+DEVICE Draw draw_narrow(const Market& market, uint32 word, bool noise) {
+    uint64 product = (uint64)word * (2 * market.max_qty);
+    uint32 size = (uint32)(product >> 32), left = (uint32)product;
+    bool buy = (int32)word < 0;
+    uint64 second = (uint64)left * (uint32)(2 * market.noise_spread + 1);
+    if (noise) left = (uint32)second;
+    return {buy, left < market.threshold, size - (buy ? market.max_qty : 0) + 1,
+            (int32)(uint32)(second >> 32) - market.noise_spread};
+}
+
+// Bits 64 .. 95 of word * factor; `left` receives bits 32 .. 63.
+DEVICE uint32 multiply_64x32(uint2 word, uint32 factor, uint32& left) {
+    uint64 middle = (uint64)word.x * factor + (((uint64)word.y * factor) >> 32);
+    left = (uint32)middle;
+    return (uint32)(middle >> 32);
+}
+
+DEVICE Draw draw_wide(const Market& market, const PhiloxKeys& keys, const PhiloxStep& first,
+                      uint32 agent) {
+    uint2 word = philox_block(keys, first, WIDE_BLOCK | (2 * agent));
+    uint32 left, unused;
+    bool buy = (int32)word.x < 0;
+    uint32 size = multiply_64x32(word, 2 * market.max_qty, left);
+    word = philox_block(keys, first, WIDE_BLOCK | (2 * agent + 1));
+    uint32 offset = multiply_64x32(word, (uint32)(2 * market.noise_spread + 1), unused);
+    return {buy, (left & ~1u) < market.threshold, size - (buy ? market.max_qty : 0) + 1,
+            (int32)offset - market.noise_spread};
+}
+
+DEVICE Draw draw_paper(const Market& market, uint32 agent, uint32 step) {
+    uint64 by_step = paper_step(step);
+    float offsets = (float)(2 * market.noise_spread + 1);
+    return {paper_buys(mix64(paper_key(market, agent, SIDE) + by_step)),
+            paper_marketable(mix64(paper_key(market, agent, MARKETABLE) + by_step),
+                             market.probability),
+            1 + paper_below(mix64(paper_key(market, agent, QTY) + by_step), (float)market.max_qty),
+            (int32)paper_below(mix64(paper_key(market, agent, OFFSET) + by_step), offsets) -
+                market.noise_spread};
+}

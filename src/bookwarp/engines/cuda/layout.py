@@ -1,0 +1,143 @@
+"""What the kernels are given and give back: structures of layout.cuh, as NumPy dtypes."""
+
+import numpy as np
+
+from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
+from bookwarp.spec.codes import AgentType
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.random import market_keys, probability_threshold
+from bookwarp.spec.record import BOOK, SERIES, RecordPlan
+from bookwarp.spec.state import STATE_LAYOUT, State
+
+MARKET = np.dtype(
+    [
+        ("key", np.uint64),
+        ("seed", np.uint64),
+        ("open_price", np.int64),
+        ("threshold", np.uint32),
+        ("probability", np.float32),
+        ("max_qty", np.uint32),
+        ("noise_spread", np.int32),
+        ("maker_half_spread", np.int32),
+        ("market_id", np.uint32),
+        ("noise_end", np.uint32),
+        ("momentum_end", np.uint32),
+        ("maker_end", np.uint32),
+        ("book_row", np.int32),
+        ("wide", np.uint32),
+        ("two_max_qty", np.uint32),
+    ],
+    align=True,
+)
+
+SCALARS = np.dtype(
+    [
+        ("last", np.int64),
+        ("prev_mid2", np.int64),
+        ("base", np.int64),
+        ("volume", np.int64),
+        ("trades", np.int64),
+        ("pruned_bid", np.int64),
+        ("pruned_ask", np.int64),
+        ("best_bid", np.int32),
+        ("best_ask", np.int32),
+    ],
+    align=True,
+)
+
+BOOK_SIDES = ("book_bid", "book_ask")
+
+ROWS = np.dtype(
+    [(name, np.uint64) for name in (*SERIES, *BOOK_SIDES)]
+    + [(name, np.uint32) for name in ("every", "depth_ticks", "book_markets", "pad")],
+    align=True,
+)
+
+STRUCTURES = {"Market": MARKET, "Scalars": SCALARS, "Rows": ROWS}
+
+_KEPT = tuple(name for name, (dims, _, _) in STATE_LAYOUT.items() if dims == ("market",))
+_NOT_RECORDED = -1
+_NOBODY = len(AgentType)
+"""Type of what fills up a row of types; it sends nothing."""
+
+
+def layout_assertions() -> str:
+    """Return C++ that does not compile unless the structures lie in memory as the dtypes say.
+
+    Places of fields are checked from CUDA 13.5 on: compilers before it do not know the built-in.
+    """
+    sizes, places = [], []
+    for name, dtype in STRUCTURES.items():
+        assert dtype.fields is not None
+        says = f'"{name} is not laid out as in layout.py");'
+        sizes.append(f"static_assert(sizeof({name}) == {dtype.itemsize}, {says}")
+        for field, (kind, offset, *_) in dtype.fields.items():
+            sizes.append(f"static_assert(sizeof({name}::{field}) == {kind.itemsize}, {says}")
+            places.append(f"static_assert(__builtin_offsetof({name}, {field}) == {offset}, {says}")
+    known = "#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1305"
+    return "\n".join([*sizes, known, *places, "#endif", ""])
+
+
+def lay_out_markets(auction: CallAuction, type_counts: np.ndarray, plan: RecordPlan) -> np.ndarray:
+    """Return the parameters of every market as the kernels read them, MARKET [market]."""
+    rows = np.zeros(auction.markets, MARKET)
+    for name in ("seed", "open_price", "max_qty", "noise_spread"):
+        rows[name] = auction.per_market(name)
+    rows["market_id"] = auction.market_ids
+    rows["key"] = market_keys(auction.per_market("seed"), auction.market_ids)
+    probability = auction.per_market("market_order_prob")
+    rows["probability"] = probability
+    rows["threshold"] = probability_threshold(probability)
+    rows["two_max_qty"] = 2 * rows["max_qty"]
+    rows["wide"] = wide_draws(auction)
+    ends = np.cumsum(type_counts, axis=1)
+    rows["noise_end"], rows["momentum_end"], rows["maker_end"] = ends[:, :3].T
+    # Prices are clamped to the grid, so that no maker can tell a farther spread from this one;
+    # and where there is no maker, none is to widen the reach of the orders.
+    spread = np.minimum(auction.per_market("maker_half_spread"), auction.levels)
+    rows["maker_half_spread"] = np.where(type_counts[:, AgentType.MAKER] > 0, spread, 0)
+    rows["book_row"] = _NOT_RECORDED
+    if BOOK in plan.names:
+        rows["book_row"][plan.book_markets] = np.arange(len(plan.book_markets))
+    return rows
+
+
+def lay_out_types(types: np.ndarray) -> np.ndarray:
+    """Return agent types in rows of a multiple of 64, filled up, uint8 [market, agent]."""
+    markets, agents = types.shape
+    padded = np.full((markets, -(-agents // TYPES_PITCH) * TYPES_PITCH), _NOBODY, np.uint8)
+    padded[:, :agents] = types
+    return padded
+
+
+def lay_out_book(state: State, lots: np.dtype) -> np.ndarray:
+    """Return the books as signed lots, buys positive, `lots` [market, level]."""
+    return np.asarray((state.bid - state.ask).astype(lots))
+
+
+def lay_out_scalars(state: State) -> np.ndarray:
+    """Return all of a state that is not the book, SCALARS [market]."""
+    levels = state.bid.shape[1]
+    rows = np.zeros(len(state.last), SCALARS)
+    for name in _KEPT:
+        rows[name] = getattr(state, name)
+    bids, asks = state.bid > 0, state.ask > 0
+    highest = levels - 1 - np.argmax(bids[:, ::-1], axis=1)
+    rows["best_bid"] = np.where(bids.any(axis=1), highest, -1)
+    rows["best_ask"] = np.where(asks.any(axis=1), np.argmax(asks, axis=1), levels)
+    return rows
+
+
+def read_out_state(step: int, books: list[np.ndarray], scalars: list[np.ndarray]) -> State:
+    """Return the state in consecutive blocks of books and scalars; the inverse of the above."""
+    shape = (sum(len(book) for book in books), books[0].shape[1])
+    bid, ask = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    first = 0
+    for book in books:
+        part = slice(first, first + len(book))
+        np.maximum(book, 0, out=bid[part])
+        np.negative(book, out=ask[part])
+        np.maximum(ask[part], 0, out=ask[part])
+        first += len(book)
+    kept = {name: np.concatenate([rows[name] for rows in scalars]) for name in _KEPT}
+    return State(step, bid=bid, ask=ask, **kept)

@@ -1,0 +1,200 @@
+"""The markets of one device: their parameters and state in its memory, and kernels to run them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cuda.compile import load_kernel
+from bookwarp.engines.cuda.gpu import Gpu, Memory
+from bookwarp.engines.cuda.kernel_key import LANES, KernelKey
+from bookwarp.engines.cuda.layout import (
+    MARKET,
+    SCALARS,
+    lay_out_book,
+    lay_out_scalars,
+    lay_out_types,
+)
+from bookwarp.engines.cuda.rows import RowBuffer, choose_capacity, row_nbytes, row_shapes
+from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.state import State
+
+_GENERAL_BLOCKS_PER_SM = 16
+"""About the blocks of the general kernel that run at once; each takes markets in turn."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Consecutive markets of an ensemble, `first` .. `stop`, half-open, and what is theirs."""
+
+    first: int
+    stop: int
+    markets: np.ndarray
+    """MARKET [market]."""
+    types: np.ndarray | None
+    """int8 [market, agent], or None: agents are ordered by type."""
+    first_book: int
+    books: int
+    """Which of the recorded books are theirs: `first_book` and `books` - 1 more."""
+
+    @property
+    def count(self) -> int:
+        """How many markets there are."""
+        return self.stop - self.first
+
+    def of_rows(self, rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the part of recorded rows that belongs to these markets."""
+        own = slice(self.first, self.stop), slice(self.first_book, self.first_book + self.books)
+        return {name: array[:, own[array.ndim == 3]] for name, array in rows.items()}
+
+    def of_state(self, state: State) -> State:
+        """Return the part of a state that belongs to these markets."""
+        own = {name: array[self.first : self.stop] for name, array in state.arrays().items()}
+        return State(state.step, **own)
+
+
+def split_markets(
+    markets: np.ndarray, types: np.ndarray | None, plan: RecordPlan, parts: int
+) -> list[Slice]:
+    """Cut an ensemble into parts of as equal a number of markets as can be, none without any."""
+    parts = min(parts, len(markets))
+    edges = [len(markets) * part // parts for part in range(parts + 1)]
+    books = np.searchsorted(plan.book_markets, edges).tolist()
+    slices = []
+    for part in range(parts):
+        first, stop = edges[part], edges[part + 1]
+        own = markets[first:stop].copy()
+        own["book_row"][own["book_row"] >= 0] -= books[part]
+        own_types = None if types is None else types[first:stop]
+        count = books[part + 1] - books[part]
+        slices.append(Slice(first, stop, own, own_types, books[part], count))
+    return slices
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A kernel and all that a launch of it needs but the steps."""
+
+    kernel: Any
+    config: Any
+    arguments: tuple[Any, ...]
+    """From the parameters to the types."""
+
+
+class Part:
+    """Markets on a device.
+
+    Args:
+        gpu: the device.
+        markets: which markets.
+        plan: what is recorded.
+        state: of the whole ensemble, to start from.
+        lots: type of the lots at a level.
+    """
+
+    def __init__(
+        self, gpu: Gpu, markets: Slice, plan: RecordPlan, state: State, lots: np.dtype
+    ) -> None:
+        self.gpu = gpu
+        self.slice = markets
+        self._plan = plan
+        self._levels = state.bid.shape[1]
+        self._count = np.uint32(markets.count)
+        self._markets = _upload(gpu, markets.markets)
+        self._types = None if markets.types is None else _upload(gpu, lay_out_types(markets.types))
+        self.scalars = Memory(gpu, markets.count * SCALARS.itemsize)
+        self.book, self.lots = self._allocate_book(lots), lots
+        self._scratch: Memory | None = None
+        self._prepared: dict[KernelKey, _Prepared] = {}
+        self._row_shapes = row_shapes(plan, markets.count, markets.books, self._levels)
+        self._rows: RowBuffer | None = None
+        self.write(state, lots)
+
+    def write(self, state: State, lots: np.dtype) -> None:
+        """Continue from the part of `state` that is this one's, with lots of a type."""
+        own = self.slice.of_state(state)
+        if lots != self.lots:
+            self.book, self.lots = self._allocate_book(lots), lots
+            self._prepared.clear()
+            self._scratch = None
+        self.gpu.write(self.book, lay_out_book(own, lots))
+        self.gpu.write(self.scalars, lay_out_scalars(own))
+
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the signed books, lots [market, level], and SCALARS [market]."""
+        book = np.empty((self.slice.count, self._levels), self.lots)
+        scalars = np.empty(self.slice.count, SCALARS)
+        return self.gpu.read(self.book, book), self.gpu.read(self.scalars, scalars)
+
+    def prepare(self, key: KernelKey) -> None:
+        """Load a kernel, compiled if need be, and what it works in."""
+        if key in self._prepared:
+            return
+        with self.gpu:
+            kernel = load_kernel(key, self.gpu.arch)
+        grid = grid_of(key, self.slice.count, self.gpu.multiprocessors)
+        if key.scratch_bytes and self._scratch is None:
+            self._scratch = Memory(self.gpu, grid * key.scratch_bytes)
+        inputs = (self._markets, self.book, self.scalars, self._types)
+        self._prepared[key] = _Prepared(
+            kernel,
+            self.gpu.configure(grid, LANES, key.shared_bytes),
+            tuple(memory.pointer if memory else 0 for memory in inputs),
+        )
+
+    def launch(self, key: KernelKey, step: int, steps: int) -> None:
+        """Start the steps `step` .. `step` + `steps`, half-open, and return at once.
+
+        If the kernel records, its rows start at the next one of `rows`.
+        """
+        ready = self._prepared[key]
+        self.gpu.launch(
+            ready.config,
+            ready.kernel,
+            *ready.arguments,
+            self.rows.next_rows if key.recording else 0,
+            self._scratch.pointer if self._scratch else 0,
+            self._count,
+            np.uint32(step),
+            np.uint32(steps),
+        )
+
+    def _allocate_book(self, lots: np.dtype) -> Memory:
+        return Memory(self.gpu, self.slice.count * self._levels * lots.itemsize)
+
+    @property
+    def rows(self) -> RowBuffer:
+        """What recorded rows are written to; allocated when it is first asked for."""
+        if self._rows is None:
+            capacity = choose_capacity(row_nbytes(self._row_shapes))
+            self._rows = RowBuffer(self.gpu, self._plan, self._row_shapes, capacity)
+        return self._rows
+
+    def drain(self) -> None:
+        """Wait for all steps, and bring all rows to where they belong."""
+        if self._rows is not None:
+            self._rows.drain()
+        self.gpu.wait()
+
+
+def grid_of(key: KernelKey, markets: int, multiprocessors: int) -> int:
+    """Return how many blocks run `markets` markets."""
+    if key.kernel == "counted":
+        return -(-markets // key.markets_per_warp)
+    return min(markets, _GENERAL_BLOCKS_PER_SM * multiprocessors)
+
+
+def part_nbytes(key: KernelKey, markets: Slice, plan: RecordPlan, multiprocessors: int) -> int:
+    """Return the memory of the device that a part takes, recorded rows included."""
+    row = row_nbytes(row_shapes(plan, markets.count, markets.books, key.levels))
+    types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
+    each = MARKET.itemsize + SCALARS.itemsize + key.levels * key.lots.itemsize
+    scratch = grid_of(key, markets.count, multiprocessors) * key.scratch_bytes
+    return markets.count * each + types + scratch + 2 * choose_capacity(row) * row
+
+
+def _upload(gpu: Gpu, array: np.ndarray) -> Memory:
+    memory = Memory(gpu, array.nbytes)
+    gpu.write(memory, array)
+    return memory

@@ -1,0 +1,243 @@
+"""A GPU played by the host, for the cuda engine's own code: memory is NumPy's, kernels are Python.
+
+A kernel is the plain model (tests/parity/plain_model.py), run from the structures that it is given
+at the addresses that it is given and from nothing else: what is laid out wrongly comes out wrong.
+"""
+
+import ctypes
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from plain_model import PlainMarket, splitmix64
+
+from bookwarp.engines.cuda import engine, part
+from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS
+from bookwarp.spec.codes import NO_PRICE
+from bookwarp.spec.errors import EngineError
+
+GUARD = 64
+
+
+class EmulatedGpu:
+    """Has what the engine uses of `bookwarp.engines.cuda.gpu.Gpu`.
+
+    Copies to the host are made when they are waited for, as late as a GPU may make them; until
+    then pinned memory holds garbage.
+    """
+
+    arch = "sm_90"
+    multiprocessors = 2
+    stream_handle = 1
+    free = 10**12
+
+    def __init__(self, ordinal=0, stream=None):
+        self.ordinal = ordinal
+        self.stream = stream
+        self.blocks = {}
+        self.launches = []
+        self.fetching = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        pass
+
+    def free_bytes(self):
+        return self.free
+
+    def claim(self, nbytes):
+        block = np.full(nbytes + 2 * GUARD, 0xA5, np.uint8)
+        pointer = block.ctypes.data + GUARD
+        self.blocks[pointer] = block
+        return pointer
+
+    def release(self, pointer):
+        block = self.blocks.pop(pointer)
+        assert (block[:GUARD] == 0xA5).all()
+        assert (block[-GUARD:] == 0xA5).all()
+
+    def allocate_pinned(self, nbytes):
+        return np.full(nbytes, 0x5A, np.uint8)
+
+    def write(self, memory, array):
+        assert array.nbytes == memory.nbytes
+        ctypes.memmove(memory.pointer, np.ascontiguousarray(array).ctypes.data, array.nbytes)
+
+    def read(self, memory, array):
+        assert array.nbytes == memory.nbytes
+        assert array.flags.c_contiguous
+        ctypes.memmove(array.ctypes.data, memory.pointer, array.nbytes)
+        return array
+
+    def wait(self):
+        pass
+
+    def create_event(self):
+        return object()
+
+    def fetch(self, pieces, event):
+        assert event not in self.fetching
+        self.fetching[event] = pieces
+
+    def finish_fetch(self, event):
+        for array, pointer in self.fetching.pop(event, []):
+            assert array.flags.c_contiguous
+            ctypes.memmove(array.ctypes.data, pointer, array.nbytes)
+
+    def configure(self, grid, block, shared_bytes):
+        return grid, block, shared_bytes
+
+    def launch(self, config, key, *arguments):
+        self.launches.append((config, key, arguments))
+        grid, block, shared_bytes = config
+        assert (block, shared_bytes) == (32, key.shared_bytes)
+        assert key.kernel == "general" or grid == -(-int(arguments[6]) // key.markets_per_warp)
+        run_kernel(key, *arguments)
+
+
+def array_at(address, dtype, *shape):
+    """Return the array that lies at an address."""
+    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    block = (ctypes.c_uint8 * nbytes).from_address(address)
+    return np.frombuffer(block, dtype).reshape(shape)
+
+
+def run_kernel(key, markets, books, scalars, types, rows, scratch, count, first_step, steps):
+    """Do what the kernels of `key` do, to the memory at the addresses that they are given."""
+    assert (rows != 0) == key.recording
+    assert (types != 0) == key.given_types
+    assert (scratch != 0) == (key.scratch_bytes > 0)
+    assert all(isinstance(each, np.uint32) for each in (count, first_step, steps))
+    parameters = array_at(markets, MARKET, int(count))
+    book = array_at(books, key.lots, int(count), key.levels)
+    state = array_at(scalars, SCALARS, int(count))
+    pitch = -(-key.agents // 64) * 64
+    given = array_at(types, np.uint8, int(count), pitch) if types else None
+    recorder = Recorder(array_at(rows, ROWS, 1)[0], int(count), key.levels) if rows else None
+    for market in range(int(count)):
+        plain = take_up(key, parameters[market], book[market], state[market])
+        plain.types = types_of(key, parameters[market], None if given is None else given[market])
+        plain.steps = int(first_step)
+        row = 0
+        for _ in range(int(steps)):
+            plain.step()
+            if recorder and plain.steps % recorder.every == 0:
+                recorder.record(row, market, int(parameters[market]["book_row"]), plain)
+                row += 1
+        put_down(plain, book[market], state[market])
+
+
+def take_up(key, row, book, scalars):
+    """Return a market as the plain model has it."""
+    assert row["key"] == splitmix64((splitmix64(int(row["seed"])) + int(row["market_id"])) % 2**64)
+    assert row["two_max_qty"] == 2 * row["max_qty"]
+    cells = 2 * int(row["max_qty"]) * (2 * int(row["noise_spread"]) + 1)
+    assert row["wide"] == (cells > 4096 and not key.paper)
+    plain = PlainMarket(
+        agents=key.agents,
+        levels=key.levels,
+        seed=int(row["seed"]),
+        number=int(row["market_id"]),
+        types=[],
+        open_price=int(row["open_price"]) if key.following else key.levels // 2,
+        open_depth=0,
+        max_qty=int(row["max_qty"]),
+        noise_spread=int(row["noise_spread"]),
+        market_order_prob=float(row["probability"]) if key.paper else row["threshold"] / 2**32,
+        maker_half_spread=int(row["maker_half_spread"]),
+        stream="paper" if key.paper else "default",
+        window="following" if key.following else "fixed",
+    )
+    plain.open_price = int(row["open_price"])
+    plain.bid = [max(lots, 0) for lots in book.tolist()]
+    plain.ask = [max(-lots, 0) for lots in book.tolist()]
+    for name in ("last", "base", "volume", "trades", "pruned_bid", "pruned_ask"):
+        setattr(plain, name, int(scalars[name]))
+    plain.mid = Fraction(int(scalars["prev_mid2"]), 2) + plain.base
+    best_bid, best_ask = plain.quotes()
+    assert scalars["best_bid"] == (-1 if best_bid is None else best_bid)
+    assert scalars["best_ask"] == (key.levels if best_ask is None else best_ask)
+    if key.kernel == "counted":
+        largest = row["max_qty"] + key.paper
+        reach = max(row["noise_spread"] + key.paper, row["maker_half_spread"])
+        assert not row["wide"]
+        assert key.agents * largest < 2**16
+        assert key.rounds_per_sum * 2 * largest <= 255
+        assert row["noise_spread"] <= 3
+        assert 2 * reach + 1 <= 32 // key.markets_per_warp
+    return plain
+
+
+def types_of(key, row, given):
+    """Return every agent's type."""
+    if given is not None:
+        assert (given[key.agents :] == 4).all()
+        return given[: key.agents].tolist()
+    ends = [int(row[name]) for name in ("noise_end", "momentum_end", "maker_end")]
+    types = [sum(agent >= end for end in ends) for agent in range(key.agents)]
+    assert key.fundamental_agents or 3 not in types
+    return types
+
+
+def put_down(plain, book, scalars):
+    lots = np.array(plain.bid, object) - np.array(plain.ask, object)
+    assert abs(lots).max() <= np.iinfo(book.dtype).max
+    book[:] = lots
+    for name in ("last", "base", "volume", "trades", "pruned_bid", "pruned_ask"):
+        scalars[name] = getattr(plain, name)
+    scalars["prev_mid2"] = 2 * (plain.mid - plain.base)
+    best_bid, best_ask = plain.quotes()
+    scalars["best_bid"] = -1 if best_bid is None else best_bid
+    scalars["best_ask"] = plain.levels if best_ask is None else best_ask
+
+
+class Recorder:
+    """Writes rows where a structure `Rows` points to."""
+
+    def __init__(self, rows, markets, levels):
+        self.rows = rows
+        self.markets = markets
+        self.levels = levels
+        self.every = int(rows["every"])
+
+    def record(self, row, market, book_row, plain):
+        reach = int(self.rows["depth_ticks"])
+        bid, ask = plain.quotes()
+        values = {
+            "last": plain.last,
+            "volume": plain.volume,
+            "mid2": int(2 * plain.mid),
+            "best_bid": NO_PRICE if bid is None else plain.base + bid,
+            "best_ask": NO_PRICE if ask is None else plain.base + ask,
+            "bid_depth": 0 if bid is None else sum(plain.bid[max(0, bid - reach) :]),
+            "ask_depth": 0 if ask is None else sum(plain.ask[: ask + reach + 1]),
+        }
+        for name, value in values.items():
+            if self.rows[name]:
+                place = int(self.rows[name]) + 8 * (row * self.markets + market)
+                array_at(place, np.int64, 1)[0] = value
+        if book_row < 0:
+            return
+        start = (row * int(self.rows["book_markets"]) + book_row) * self.levels
+        for name, side in (("book_bid", plain.bid), ("book_ask", plain.ask)):
+            array_at(int(self.rows[name]) + 8 * start, np.int64, self.levels)[:] = side
+
+
+@pytest.fixture
+def emulated_gpus(monkeypatch):
+    """Let the cuda engine find two GPUs, played by the host; yields those that it asked for."""
+    made = []
+
+    def make(ordinal, stream=None):
+        if ordinal >= 2:
+            raise EngineError(f"there is no GPU {ordinal}")
+        made.append(EmulatedGpu(ordinal, stream))
+        return made[-1]
+
+    monkeypatch.setattr(engine, "unavailable_reason", lambda: None)
+    monkeypatch.setattr(engine, "device_count", lambda: 2)
+    monkeypatch.setattr(engine, "Gpu", make)
+    monkeypatch.setattr(part, "load_kernel", lambda key, arch: key)
+    return made

@@ -1,0 +1,311 @@
+"""The cuda engine's own code, on GPUs that the host plays: what it lays out, keeps and brings."""
+
+import numpy as np
+import pytest
+from emulated_gpu import EmulatedGpu, array_at
+from emulated_gpu import emulated_gpus as emulated_gpus
+from hypothesis import HealthCheck, given, settings
+from test_engines_agree import build, everything
+
+from bookwarp.engines.cuda import rows as row_module
+from bookwarp.engines.cuda.engine import CudaEngine
+from bookwarp.reference.engine import ReferenceEngine
+from bookwarp.spec.errors import EngineError, ParameterError
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.record import SERIES, RecordPlan
+from bookwarp.spec.state import opening_state
+from bookwarp.testing.parity import assert_engines_agree, find_difference
+from bookwarp.testing.strategies import runs
+
+NO_ROWS = RecordPlan()
+
+
+class OnTwoDevices(CudaEngine):
+    """The engine with its markets split over two devices."""
+
+    def __init__(self, auction, plan, threads=None):
+        super().__init__(auction, plan, devices="all")
+
+
+@pytest.fixture(params=[CudaEngine, OnTwoDevices])
+def cuda(request, emulated_gpus):
+    return request.param
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    """Let a half of the memory for rows hold two of them."""
+    monkeypatch.setattr(row_module, "MOST_ROWS", 2)
+
+
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(runs(max_markets=4, max_agents=20, max_levels=30, max_steps=7))
+def test_engine_gives_the_kernels_what_the_model_needs(emulated_gpus, case):
+    engines = ("reference", CudaEngine, OnTwoDevices)
+    assert_engines_agree(case.auction, case.steps, case.plan, engines)
+
+
+@pytest.mark.parametrize("mix", ["all", "given", "per market"])
+@pytest.mark.parametrize("window", ["fixed", "following"])
+@pytest.mark.parametrize("stream", ["default", "paper"])
+def test_every_series_comes_from_the_device(cuda, few_rows, stream, window, mix):
+    auction, _ = build(window, stream, mix, agents=9)
+    assert_engines_agree(auction, 15, everything(auction), ("reference", cuda))
+    assert_engines_agree(auction, 15, everything(auction, every=4), ("reference", cuda))
+
+
+@pytest.mark.parametrize("agents", [1, 63, 64, 65])
+def test_types_are_given_in_rows_of_64(cuda, agents):
+    auction, _ = build("fixed", "default", "given", agents=agents)
+    assert_engines_agree(auction, 3, NO_ROWS, ("reference", cuda))
+
+
+def test_two_markets_share_a_warp_where_there_are_many(emulated_gpus):
+    auction = CallAuction.of(71, agents=3, levels=8)
+    assert_engines_agree(auction, 3, NO_ROWS, ("reference", CudaEngine))
+    (grid, _, _), key, _ = emulated_gpus[0].launches[0]
+    assert (key.markets_per_warp, grid) == (2, 36)
+
+
+def launch_steps(gpu):
+    """Return (first step, steps) of every launch on a GPU."""
+    return [(int(arguments[7]), int(arguments[8])) for _, _, arguments in gpu.launches]
+
+
+@pytest.mark.parametrize("cuts", [[40], [1] * 40, [3, 0, 17, 20], [39, 1]])
+@pytest.mark.parametrize("every", [1, 3])
+def test_any_cut_brings_the_same_rows(cuda, few_rows, cuts, every):
+    auction, _ = build("following", "default", "runaway", agents=9)
+    plan = everything(auction, every)
+    whole = ReferenceEngine(auction, plan)
+    expected = plan.allocate(auction, plan.rows(0, 40))
+    whole.run(40, expected)
+
+    found = plan.allocate(auction, plan.rows(0, 40))
+    running = cuda(auction, plan)
+    step = row = 0
+    for steps in cuts:
+        count = plan.rows(step, step + steps)
+        running.run(steps, {name: array[row : row + count] for name, array in found.items()})
+        step, row = step + steps, row + count
+    assert find_difference(whole.read_state(), expected, running.read_state(), found) is None
+
+
+def test_nothing_is_fetched_before_it_is_wanted(emulated_gpus):
+    auction, _ = build("fixed", "default", "default", agents=5)
+    plan = RecordPlan.of(auction, "last")
+    running = CudaEngine(auction, plan)
+    rows = plan.allocate(auction, 6)
+    rows["last"][:] = -77
+    for step in range(6):
+        running.run(1, {"last": rows["last"][step : step + 1]})
+    (gpu,) = emulated_gpus
+    assert launch_steps(gpu) == [(step, 1) for step in range(6)]
+    assert not gpu.fetching
+    assert (rows["last"] == -77).all()
+    running.wait()
+    assert (rows["last"] != -77).all()
+
+
+def test_a_full_half_is_fetched_while_the_other_fills(emulated_gpus, few_rows):
+    auction, _ = build("fixed", "default", "default", agents=5)
+    plan = RecordPlan.of(auction, "last")
+    running = CudaEngine(auction, plan)
+    rows = plan.allocate(auction, 7)
+    rows["last"][:] = -77
+    running.run(7, rows)
+    assert launch_steps(emulated_gpus[0]) == [(0, 2), (2, 2), (4, 2), (6, 1)]
+    filled = (rows["last"] != -77).all(axis=1).tolist()
+    assert filled == [True] * 4 + [False] * 3
+    running.wait()
+    assert (rows["last"] != -77).all()
+
+
+def test_rows_survive_an_interrupted_delivery(emulated_gpus, few_rows, monkeypatch):
+    auction, _ = build("fixed", "default", "default", agents=5)
+    plan = RecordPlan.of(auction, "last")
+    running = CudaEngine(auction, plan)
+    rows = plan.allocate(auction, 8)
+    running.run(3, {"last": rows["last"][:3]})
+
+    def interrupt(event):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(emulated_gpus[0], "finish_fetch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            running.wait()
+    running.run(5, {"last": rows["last"][3:]})
+    state = running.read_state()
+    whole = ReferenceEngine(auction, plan)
+    expected = plan.allocate(auction, 8)
+    whole.run(8, expected)
+    assert find_difference(whole.read_state(), expected, state, rows) is None
+
+
+def test_a_plan_that_records_may_run_without_rows(cuda):
+    auction, _ = build("fixed", "default", "all")
+    running = cuda(auction, everything(auction))
+    running.run(5, {})
+    whole = ReferenceEngine(auction, NO_ROWS)
+    whole.run(5, {})
+    assert running.read_state().digest() == whole.read_state().digest()
+
+
+INT32_MAX = 2**31 - 1
+
+
+def test_lots_are_narrow_as_long_as_no_side_can_pass_their_bound(emulated_gpus):
+    # 4 agents send at most 10 lots each: after 3 steps at most 120 more than at first.
+    auction = CallAuction.of(2, agents=4, levels=8, max_qty=10, open_depth=INT32_MAX - 120)
+    running = CudaEngine(auction, NO_ROWS)
+    running.run(3, {})
+    running.run(1, {})
+    wide = [key.wide_lots for _, key, _ in emulated_gpus[0].launches]
+    assert wide == [False, True]
+    whole = ReferenceEngine(auction, NO_ROWS)
+    whole.run(4, {})
+    assert running.read_state().digest() == whole.read_state().digest()
+
+
+def test_lots_are_wide_from_the_start_where_they_must_be(emulated_gpus):
+    auction = CallAuction.of(2, agents=4, levels=8, max_qty=10, open_depth=[8, INT32_MAX - 39])
+    assert_engines_agree(auction, 2, NO_ROWS, ("reference", CudaEngine))
+    assert all(key.wide_lots for _, key, _ in emulated_gpus[0].launches)
+
+
+def test_lots_fit_the_state_that_is_written(emulated_gpus):
+    auction = CallAuction.of(2, agents=4, levels=8, max_qty=10)
+    state = opening_state(auction)
+    state.bid[0, 0] = 2**40
+    running = CudaEngine(auction, NO_ROWS)
+    running.run(1, {})
+    running.write_state(state)
+    running.run(2, {})
+    running.write_state(opening_state(auction))
+    running.run(3, {})
+    assert [key.wide_lots for _, key, _ in emulated_gpus[0].launches] == [False, True, False]
+
+
+def test_the_paper_can_draw_an_order_one_lot_larger(emulated_gpus):
+    given = {"agents": 4, "levels": 8, "max_qty": 10, "open_depth": INT32_MAX - 40}
+    for stream in ("default", "paper"):
+        CudaEngine(CallAuction.of(1, **given, stream=stream), NO_ROWS).run(1, {})
+    assert [gpu.launches[0][1].wide_lots for gpu in emulated_gpus] == [False, True]
+
+
+def test_engine_continues_from_a_state_and_leaves_it_alone(cuda):
+    auction, _ = build("following", "default", "runaway")
+    whole = ReferenceEngine(auction, NO_ROWS)
+    whole.run(30, {})
+    given_state = whole.read_state()
+    before = given_state.digest()
+    running = cuda(auction, NO_ROWS)
+    running.run(2, {})
+    running.write_state(given_state)
+    read = running.read_state()
+    running.run(10, {})
+    assert given_state.digest() == read.digest() == before
+    whole.run(10, {})
+    assert running.read_state().digest() == whole.read_state().digest()
+
+
+def test_a_crossed_level_is_refused(cuda):
+    auction, _ = build("fixed", "default", "all")
+    running = cuda(auction, NO_ROWS)
+    state = opening_state(auction)
+    state.bid[2, 5], state.ask[2, 5] = 3, 4
+    with pytest.raises(EngineError, match=r"level 5 of market 2 holds 3 lots to buy and 4 to sell"):
+        running.write_state(state)
+
+
+@pytest.mark.parametrize(
+    "devices, numbers", [(None, [0]), (1, [1]), ([1, 0], [1, 0]), ("all", [0, 1]), ((0,), [0])]
+)
+def test_markets_go_to_the_devices_that_were_asked_for(emulated_gpus, devices, numbers):
+    auction = CallAuction.of(5, agents=3, levels=8)
+    running = CudaEngine(auction, NO_ROWS, devices=devices)
+    running.run(1, {})
+    assert [gpu.ordinal for gpu in emulated_gpus] == numbers
+    counts = [int(gpu.launches[0][2][6]) for gpu in emulated_gpus]
+    assert counts == ([5] if len(numbers) == 1 else [2, 3])
+
+
+def test_no_device_is_left_without_a_market(emulated_gpus):
+    CudaEngine(CallAuction.of(1, agents=3, levels=8), NO_ROWS, devices="all")
+    assert len(emulated_gpus) == 1
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"devices": 2}, r"devices: 2 is outside 0 \.\. 1"),
+        ({"devices": [0, -1]}, r"devices: -1 is outside 0 \.\. 1"),
+        ({"devices": [0, 0]}, r"devices: \[0, 0\] names a device twice"),
+        ({"devices": []}, r"devices must be the numbers of GPUs"),
+        ({"devices": "both"}, r"devices must be the numbers of GPUs, as \[0, 1\], or 'all', not"),
+        ({"devices": 0.5}, r"devices must be the numbers of GPUs"),
+        ({"devices": "all", "cuda_stream": object()}, r"cuda_stream belongs to one device, not to"),
+    ],
+)
+def test_wrong_devices_are_refused(emulated_gpus, given, message):
+    with pytest.raises(ParameterError, match=message):
+        CudaEngine(CallAuction.of(4, agents=3, levels=8), NO_ROWS, **given)
+    assert not emulated_gpus
+
+
+def test_too_little_memory_is_refused_before_it_is_taken(emulated_gpus, monkeypatch):
+    monkeypatch.setattr(EmulatedGpu, "free", 10**6)
+    message = r"this run would take 0\.00\d+ GB on GPU 0, which has 0\.001 GB left: lower markets"
+    with pytest.raises(EngineError, match=message):
+        CudaEngine(CallAuction.of(1000, agents=3, levels=512), NO_ROWS)
+    assert not emulated_gpus[0].blocks
+
+
+def test_all_memory_is_given_back(emulated_gpus):
+    auction, _ = build("following", "paper", "given")
+    running = CudaEngine(auction, everything(auction))
+    rows = everything(auction).allocate(auction, 3)
+    running.run(3, rows)
+    running.wait()
+    assert emulated_gpus[0].blocks
+    del running
+    assert not emulated_gpus[0].blocks
+
+
+def test_arrays_on_the_device_are_the_state(cuda, emulated_gpus):
+    auction, _ = build("following", "default", "runaway", open_price=-5)
+    running = cuda(auction, NO_ROWS)
+    running.run(30, {})
+    found = {name: [] for name in running.device_arrays()}
+    for part in range(len(emulated_gpus)):
+        for name, array in running.device_arrays(part).items():
+            interface = array.__cuda_array_interface__
+            assert (interface["shape"], interface["typestr"]) == (array.shape, array.dtype.str)
+            view = np.lib.stride_tricks.as_strided(
+                array_at(interface["data"][0], array.dtype, 1), array.shape, interface["strides"]
+            )
+            found[name].append(view.copy())
+    found = {name: np.concatenate(parts) for name, parts in found.items()}
+    state = running.read_state()
+    np.testing.assert_array_equal(found.pop("book"), state.bid - state.ask)
+    np.testing.assert_array_equal(found.pop("last_price"), state.last)
+    best_bid, best_ask = found.pop("best_bid_level"), found.pop("best_ask_level")
+    for market in range(auction.markets):
+        assert best_bid[market] == max(np.flatnonzero(state.bid[market]), default=-1)
+        assert best_ask[market] == min(np.flatnonzero(state.ask[market]), default=auction.levels)
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, getattr(state, name), err_msg=name)
+        assert array.dtype == np.int64
+    with pytest.raises(ParameterError, match=r"part = 5 is outside 0 \.\. [01]"):
+        running.device_arrays(5)
+
+
+def test_series_and_books_of_a_plan_are_all_recordable(emulated_gpus):
+    auction, _ = build("fixed", "default", "all")
+    for name in SERIES:
+        plan = RecordPlan.of(auction, name, every=2)
+        assert_engines_agree(auction, 5, plan, ("reference", CudaEngine, OnTwoDevices))

@@ -1,0 +1,237 @@
+"""Which kernel runs an ensemble, and what it is specialised by."""
+
+import numpy as np
+import pytest
+
+from bookwarp.engines.cuda.kernel_key import choose_key, largest_orders, wide_draws
+from bookwarp.engines.cuda.layout import (
+    MARKET,
+    ROWS,
+    SCALARS,
+    lay_out_book,
+    lay_out_markets,
+    lay_out_scalars,
+    lay_out_types,
+    read_out_state,
+)
+from bookwarp.engines.cuda.part import grid_of, split_markets
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.state import opening_state
+
+MAKERS = {"maker": 0.5, "noise": 0.5}
+NO_MAKERS = {"noise": 1}
+
+
+def key_for(markets=4, warps=1, wide_lots=False, recording=False, **parameters):
+    auction = CallAuction.of(markets, **parameters)
+    return choose_key(
+        auction, auction.type_counts(), wide_lots=wide_lots, recording=recording, warps=warps
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"stream": "paper"},
+        {"noise_spread": 0},
+        {"noise_spread": [0, 1, 2, 3]},
+        {"max_qty": 127, "noise_spread": 3},
+        {"max_qty": 126, "noise_spread": 3, "stream": "paper"},
+        {"mix": MAKERS, "maker_half_spread": 15},
+        {"mix": NO_MAKERS, "maker_half_spread": 2**31 - 1},
+        {"mix": {"noise": [1, 0.5, 1, 1], "maker": "rest"}, "maker_half_spread": [99, 15, 99, 99]},
+        {"agents": 13_106, "max_qty": 4},
+        {"levels": 65_536},
+        {"window": "following"},
+        {"market_order_prob": 1},
+    ],
+)
+def test_orders_that_fit_packed_counters_are_counted(parameters):
+    assert key_for(**parameters).kernel == "counted"
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"noise_spread": 4},
+        {"noise_spread": [3, 3, 3, 4]},
+        {"max_qty": 128},
+        {"max_qty": 127, "noise_spread": 3, "stream": "paper"},
+        {"mix": MAKERS, "maker_half_spread": 16},
+        {"mix": {"noise": [1, 0.5, 1, 1], "maker": "rest"}, "maker_half_spread": [1, 16, 1, 1]},
+        {"agents": 13_108, "max_qty": 4},
+        {"max_qty": 127, "agents": 512},
+    ],
+)
+def test_orders_that_do_not_are_not(parameters):
+    assert key_for(**parameters).kernel == "general"
+
+
+@pytest.mark.parametrize(
+    "together, parameters",
+    [
+        (2, {}),
+        (1, {"warps": 4}),
+        (2, {"warps": 3}),
+        (2, {"mix": MAKERS, "maker_half_spread": 7}),
+        (1, {"mix": MAKERS, "maker_half_spread": 8}),
+        (2, {"mix": NO_MAKERS, "maker_half_spread": 8}),
+        (1, {"noise_spread": 4}),
+    ],
+)
+def test_two_markets_share_a_warp_where_their_orders_fit_half_of_it(together, parameters):
+    key = key_for(**parameters)
+    assert key.markets_per_warp == together
+    if key.kernel == "counted":
+        assert grid_of(key, 5, 100) == -(-5 // together)
+
+
+def test_a_lane_empties_its_counters_before_they_overflow():
+    for max_qty in (1, 2, 4, 31, 32, 63, 64, 127):
+        for stream in ("default", "paper"):
+            key = key_for(agents=500, max_qty=max_qty, noise_spread=3, stream=stream)
+            if key.kernel == "counted":
+                assert key.rounds_per_sum >= 1
+                assert key.rounds_per_sum * 2 * (max_qty + (stream == "paper")) <= 255
+
+
+def test_keys_that_make_the_same_code_are_equal():
+    assert key_for(max_qty=4, agents=256) == key_for(max_qty=5, agents=256, seed=3, open_price=9)
+    general = {"noise_spread": 9}
+    assert key_for(**general) == key_for(**general, max_qty=77, mix={"fundamental": 1})
+    assert key_for(**general) != key_for(**general, stream="paper")
+
+
+@pytest.mark.parametrize(
+    "macro, value, parameters",
+    [
+        ("LEVELS", 100, {"levels": 100}),
+        ("AGENTS", 77, {"agents": 77}),
+        ("FOLLOWING", 1, {"window": "following"}),
+        ("PAPER", 1, {"stream": "paper"}),
+        ("GIVEN_TYPES", 1, {"agent_types": np.zeros((4, 256), np.int8)}),
+        ("FUNDAMENTAL_AGENTS", 1, {"mix": {"noise": [1, 1, 1, 0], "fundamental": "rest"}}),
+        ("WIDE_LOTS", 1, {"wide_lots": True}),
+        ("RECORDING", 1, {"recording": True}),
+        ("MARKETS_PER_WARP", 1, {"warps": 100}),
+    ],
+)
+def test_a_parameter_that_changes_the_code_is_in_the_key(macro, value, parameters):
+    usual, found = key_for(), key_for(**parameters)
+    assert found != usual
+    assert found.macros()[macro] == value != usual.macros()[macro]
+
+
+@pytest.mark.parametrize(
+    "levels, wide_lots, shared", [(128, False, 1024), (2048, False, 2**14), (1024, True, 2**14)]
+)
+def test_a_small_histogram_is_kept_in_shared_memory(levels, wide_lots, shared):
+    key = key_for(noise_spread=9, levels=levels, wide_lots=wide_lots)
+    assert (key.shared_bytes, key.scratch_bytes) == (shared, 0)
+    assert key.macros()["HISTOGRAM_IN_SHARED"] == 1
+    larger = key_for(noise_spread=9, levels=levels + 1600, wide_lots=wide_lots)
+    if (levels + 1600) * 2 * (8 if wide_lots else 4) > 2**14:
+        assert larger.shared_bytes == 0
+        assert larger.scratch_bytes == 2 * (levels + 1600) * (8 if wide_lots else 4)
+        assert larger.macros()["HISTOGRAM_IN_SHARED"] == 0
+
+
+def test_the_counting_kernel_has_no_histogram():
+    key = key_for(levels=65_536)
+    assert (key.kernel, key.shared_bytes, key.scratch_bytes) == ("counted", 0, 0)
+
+
+def test_blocks_of_the_general_kernel_take_markets_in_turn():
+    key = key_for(noise_spread=9)
+    assert grid_of(key, 100, 132) == 100
+    assert grid_of(key, 10**6, 132) == 132 * 16
+
+
+def test_draws_are_wide_by_the_rule_of_the_stream():
+    given = {"max_qty": [682, 683, 1, 4], "noise_spread": [1, 1, 1024, 3]}
+    assert wide_draws(CallAuction.of(4, **given)).tolist() == [False, True, True, False]
+    assert not wide_draws(CallAuction.of(4, **given, stream="paper")).any()
+    assert largest_orders(CallAuction.of(4, **given)).tolist() == [682, 683, 1, 4]
+    assert largest_orders(CallAuction.of(1, stream="paper")).tolist() == [5]
+
+
+def test_structures_have_the_sizes_of_their_twins():
+    assert (MARKET.itemsize, SCALARS.itemsize, ROWS.itemsize) == (72, 64, 88)
+
+
+def test_parameters_are_laid_out_for_every_market():
+    auction = CallAuction.of(
+        3,
+        agents=10,
+        levels=16,
+        seed=[1, 2**64 - 1, 3],
+        open_price=[1, 2, 3],
+        max_qty=[1, 2**31 - 1, 3],
+        noise_spread=[1, 2**30 - 1, 0],
+        market_order_prob=[0, 1, 0.5],
+        maker_half_spread=[2**31 - 1, 16, 5],
+        mix={
+            "noise": [0.5, 1, 0.2],
+            "maker": [0.5, 0, 0.1],
+            "momentum": [0, 0, 0.4],
+            "fundamental": "rest",
+        },
+        market_ids=[7, 2**31 - 1, 9],
+    )
+    plan = RecordPlan.of(auction, "book", book_markets=[0, 2])
+    rows = lay_out_markets(auction, auction.type_counts(), plan)
+    assert rows["seed"].tolist() == [1, 2**64 - 1, 3]
+    assert rows["market_id"].tolist() == [7, 2**31 - 1, 9]
+    assert rows["max_qty"].tolist() == [1, 2**31 - 1, 3]
+    assert rows["two_max_qty"].tolist() == [2, 2**32 - 2, 6]
+    assert rows["noise_spread"].tolist() == [1, 2**30 - 1, 0]
+    assert rows["threshold"].tolist() == [0, 2**32 - 1, 2**31]
+    assert rows["probability"].tolist() == [0, 1, 0.5]
+    assert rows["noise_end"].tolist() == [5, 10, 2]
+    assert rows["momentum_end"].tolist() == [5, 10, 6]
+    assert rows["maker_end"].tolist() == [10, 10, 7]
+    # No farther than the grid is wide, and nowhere where nobody is a maker.
+    assert rows["maker_half_spread"].tolist() == [16, 0, 5]
+    assert rows["book_row"].tolist() == [0, -1, 1]
+    assert rows["wide"].tolist() == [0, 1, 0]
+
+
+def test_types_are_filled_up_with_nobody():
+    types = lay_out_types(np.array([[0, 1, 2], [3, 3, 3]], np.int8))
+    assert types.shape == (2, 64)
+    assert types.dtype == np.uint8
+    assert types[:, :3].tolist() == [[0, 1, 2], [3, 3, 3]]
+    assert (types[:, 3:] == 4).all()
+    assert lay_out_types(np.zeros((1, 64), np.int8)).shape == (1, 64)
+    assert lay_out_types(np.zeros((1, 65), np.int8)).shape == (1, 128)
+
+
+@pytest.mark.parametrize("lots", [np.int32, np.int64])
+def test_a_state_is_the_same_after_there_and_back(lots):
+    state = opening_state(CallAuction.of(4, levels=16, open_depth=[0, 1, 2, 2**31 - 1]))
+    for number, array in enumerate(state.arrays().values()):
+        if array.ndim == 1:
+            array += number * 10**12
+    book, scalars = lay_out_book(state, np.dtype(lots)), lay_out_scalars(state)
+    assert book.dtype == lots
+    assert scalars["best_bid"].tolist() == [-1, 7, 7, 7]
+    assert scalars["best_ask"].tolist() == [16, 9, 9, 9]
+    halves = [book[:1], book[1:]], [scalars[:1], scalars[1:]]
+    assert read_out_state(0, *halves).digest() == state.digest()
+
+
+def test_books_are_numbered_anew_in_every_part():
+    auction = CallAuction.of(7, agents=2, levels=8)
+    plan = RecordPlan.of(auction, "book", book_markets=[1, 2, 5])
+    markets = lay_out_markets(auction, auction.type_counts(), plan)
+    parts = split_markets(markets, None, plan, 3)
+    assert [(part.first, part.stop) for part in parts] == [(0, 2), (2, 4), (4, 7)]
+    assert [(part.first_book, part.books) for part in parts] == [(0, 1), (1, 1), (2, 1)]
+    assert [part.markets["book_row"].tolist() for part in parts] == [[-1, 0], [0, -1], [-1, 0, -1]]
+    rows = {"last": np.arange(14).reshape(2, 7), "book_bid": np.arange(48).reshape(2, 3, 8)}
+    own = parts[1].of_rows(rows)
+    assert own["last"].tolist() == [[2, 3], [9, 10]]
+    assert own["book_bid"][:, 0, 0].tolist() == [8, 32]
+    assert len(split_markets(markets, None, plan, 100)) == 7
