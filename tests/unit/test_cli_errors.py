@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from bookwarp.cli.app import app
 from bookwarp.cli.errors import describe
 from bookwarp.results.store import load
-from bookwarp.simulate import Simulation, simulate
+from bookwarp.simulation import Simulation, simulate
 from bookwarp.spec.errors import EngineError, StoreError
 
 SMALL = "--markets 2 --agents 4 --levels 16 --steps 5 --engine reference"
@@ -125,6 +125,8 @@ WRONG_USE = [
     # the machine
     ("simulate --engine gpu", "unknown engine 'gpu'"),
     ("simulate --threads 0", "threads = 0 is outside 1 .. 1024"),
+    ("simulate --engine cpu --devices 0", "devices needs engine 'cuda', not 'cpu'"),
+    ("simulate --engine cpu --devices none", "devices must be an integer, not 'none'"),
     ("simulate --memory-limit much", "memory_limit must be a number of bytes"),
     ("simulate --memory-limit 1kB", "or set memory_limit"),
     ("simulate --markets 2000000000", "lower markets or levels"),
@@ -193,7 +195,7 @@ def test_engine_that_is_not_available_is_a_failure(monkeypatch):
     def unavailable(name, *args):
         raise EngineError(f"engine {name!r} is not available: no reason")
 
-    monkeypatch.setattr(sys.modules["bookwarp.simulate"], "choose_engine", unavailable)
+    monkeypatch.setattr(sys.modules["bookwarp.simulation"], "choose_engine", unavailable)
     assert fail("simulate --engine cpu") == (1, "engine 'cpu' is not available: no reason")
 
 
@@ -201,7 +203,7 @@ def test_unexpected_exception_is_one_paragraph_that_says_how_to_see_more(monkeyp
     def break_down(*args, **kwargs):
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr(sys.modules["bookwarp.simulate"], "choose_engine", break_down)
+    monkeypatch.setattr(sys.modules["bookwarp.simulation"], "choose_engine", break_down)
     code, paragraph = fail("simulate")
     assert code == 1
     assert paragraph.startswith("ZeroDivisionError: division by zero (unexpected; ")

@@ -118,3 +118,14 @@ def test_bytes_have_units(text, count):
 def test_bytes_in_no_known_unit_are_refused(text):
     with pytest.raises(ParameterError, match="memory_limit must be a number of bytes"):
         values.parse_bytes("memory_limit", text)
+
+
+@pytest.mark.parametrize("text, devices", [("all", "all"), ("0", [0]), ("1, 0", [1, 0])])
+def test_devices_are_numbers_or_all(text, devices):
+    assert values.parse_devices("devices", text) == devices
+
+
+@pytest.mark.parametrize("text", ["", "0,", "both", "0:2", "0.5"])
+def test_devices_that_are_neither_are_refused(text):
+    with pytest.raises(ParameterError, match="devices must be an integer, not '"):
+        values.parse_devices("devices", text)

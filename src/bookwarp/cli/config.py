@@ -11,7 +11,10 @@ from bookwarp.cli.options import DRAWN, EXACT, RUN_OPTIONS, RunOption
 from bookwarp.spec.errors import ParameterError, unknown_name
 
 # Options whose value may be written in a file as it is on the command line.
-_TEXT_FORMS = (values.parse_text, values.parse_names, values.parse_indices, values.parse_bytes)
+_TEXT_FORMS = (
+    *(values.parse_text, values.parse_names, values.parse_indices, values.parse_bytes),
+    values.parse_devices,
+)
 
 _LISTED = {"names": str, "integers": int}
 

@@ -8,7 +8,10 @@ from typing import Any
 from bookwarp.cli.options import Json
 from bookwarp.cli.tables import print_facts, print_json
 
-_PACKAGES = ("bookwarp", "numpy", "numba", "xarray", "zarr", "h5netcdf", "pyarrow", "matplotlib")
+_PACKAGES = (
+    *("bookwarp", "numpy", "numba", "cuda-core"),
+    *("xarray", "zarr", "h5netcdf", "pyarrow", "matplotlib"),
+)
 
 
 def info(as_json: Json = False) -> None:

@@ -145,6 +145,14 @@ _TABLE = (
     ),
     RunOption("threads", MACHINE, "N", "threads of engine cpu", "all", values.parse_integer),
     RunOption(
+        "devices",
+        MACHINE,
+        "N,...",
+        "GPUs of engine cuda that share the markets, as in 0,1; or all",
+        "0",
+        values.parse_devices,
+    ),
+    RunOption(
         "memory_limit",
         MACHINE,
         "SIZE",

@@ -9,6 +9,7 @@ from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.parameters import PARAMETERS
 
 NOTHING = "none"
+EVERYTHING = "all"
 _LARGEST_RANGE = 10_000_000
 _SHOWN = 60
 _UNITS = {"": 1, "b": 1}
@@ -84,6 +85,11 @@ def parse_indices(name: str, text: str) -> np.ndarray:
         return np.concatenate([np.array(part, np.int64) for part in parts])
     except OverflowError:
         raise ParameterError(f"{name}: {_shown(text)} does not fit in 64 bits") from None
+
+
+def parse_devices(name: str, text: str) -> str | list[int]:
+    """Return the integers in "0,1", or "all"."""
+    return text if text == EVERYTHING else [parse_integer(name, part) for part in text.split(",")]
 
 
 def _parse_range(name: str, text: str) -> range:
