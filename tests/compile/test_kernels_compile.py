@@ -1,0 +1,103 @@
+"""Every kernel that runs ask for compiles without a GPU, and within its budget of registers.
+
+budgets.json is written by measure.py.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bookwarp.engines.cuda import layout
+from bookwarp.engines.cuda.availability import packages_installed
+from bookwarp.engines.cuda.compile import compile_kernel, join_sources
+from bookwarp.engines.cuda.kernel_key import choose_key
+from bookwarp.spec.errors import EngineError
+from bookwarp.spec.market import CallAuction
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kernel_keys import ARCHS, CASES, key_of
+from measure import BUDGETS, usage_in
+
+pytestmark = pytest.mark.skipif(
+    not packages_installed(), reason="needs the compiler of the extra: pip install 'bookwarp[cuda]'"
+)
+
+# Another version of the compiler may need a little more.
+SPARE_REGISTERS = 4
+SPARE_SPILL_BYTES = 24
+MOST_REGISTERS = 64
+"""With more, a multiprocessor does not run 32 warps of the counting kernel."""
+
+
+@pytest.fixture(scope="session")
+def budgets():
+    return json.loads(BUDGETS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
+def test_kernel_compiles_within_its_budget(budgets, case, arch):
+    code, log = compile_kernel(key_of(*case), arch)
+    assert code[:4] == b"\x7fELF"
+    assert "warning" not in log, log
+    used, budget = usage_in(log), budgets[case.label][arch]
+    assert used["registers"] <= budget["registers"] + SPARE_REGISTERS
+    assert used["spill_bytes"] <= budget["spill_bytes"] + SPARE_SPILL_BYTES
+
+
+def test_budgets_are_those_of_the_cases(budgets):
+    assert sorted(budgets) == sorted(case.label for case in CASES)
+    assert all(sorted(each) == sorted(ARCHS) for each in budgets.values())
+
+
+def test_enough_warps_of_the_counting_kernel_fit_a_multiprocessor(budgets):
+    for label, by_arch in budgets.items():
+        for arch in ("sm_80", "sm_90", "sm_100"):
+            if label.startswith("counted"):
+                assert by_arch[arch]["registers"] <= MOST_REGISTERS, (label, arch)
+
+
+def default_key():
+    auction = CallAuction.of(2)
+    return choose_key(auction, auction.type_counts(), wide_lots=False, recording=False, warps=1)
+
+
+@pytest.mark.parametrize("structure", ["Market", "Scalars", "Rows"])
+@pytest.mark.parametrize("change", ["order", "size"])
+def test_a_structure_that_is_laid_out_otherwise_does_not_compile(monkeypatch, structure, change):
+    dtype = layout.STRUCTURES[structure]
+    fields = [(name, dtype.fields[name][0]) for name in dtype.names]
+    if change == "order":
+        fields[-1], fields[-2] = fields[-2], fields[-1]
+        fields[0], fields[1] = fields[1], fields[0]
+    else:
+        fields.append(("more", np.int64))
+    monkeypatch.setitem(layout.STRUCTURES, structure, np.dtype(fields, align=True))
+    with pytest.raises(EngineError, match=f"{structure} is not laid out as in layout.py"):
+        compile_kernel(default_key(), "sm_90")
+
+
+def test_errors_name_the_file_and_its_line(monkeypatch):
+    source = join_sources(default_key())
+    broken = source.replace("run_counted(", "run_counted(int;", 1)
+    assert broken != source
+    monkeypatch.setattr("bookwarp.engines.cuda.compile.join_sources", lambda key: broken)
+    with pytest.raises(EngineError, match=r"counted\.cu\(\d+\): error"):
+        compile_kernel(default_key(), "sm_90")
+
+
+def test_a_gpu_that_the_compiler_does_not_know_is_refused():
+    message = r"makes no code for this GPU \(sm_999\): pip install --upgrade 'bookwarp\[cuda\]'"
+    with pytest.raises(EngineError, match=message):
+        compile_kernel(default_key(), "sm_999")
+
+
+def test_sources_are_of_the_package_and_named():
+    source = join_sources(default_key())
+    for name in ("layout.cuh", "layout.py", "agents.cuh", "auction.cuh", "step.cuh", "counted.cu"):
+        assert f'#line 1 "{name}"\n' in source
+    assert "general.cu" not in source
