@@ -71,7 +71,10 @@ def test_wheel_holds_the_package_and_its_licence_and_nothing_else(built):
 
 
 def source_files() -> list[Path]:
-    return sorted((REPOSITORY / "src" / "bookwarp").rglob("*.py"))
+    folder = REPOSITORY / "src" / "bookwarp"
+    kernels = sorted(folder.rglob("*.cu*"))
+    assert kernels
+    return sorted(folder.rglob("*.py")) + kernels
 
 
 def test_sdist_holds_what_the_tests_need(built):
@@ -80,6 +83,7 @@ def test_sdist_holds_what_the_tests_need(built):
     for name in ("pyproject.toml", "LICENSE", "README.md", "constraints.txt", "docs/model.md"):
         assert name in names
     assert "tests/package/test_package.py" in names
+    assert {str(path.relative_to(REPOSITORY)) for path in source_files()} <= names
 
 
 def test_wheel_runs_outside_the_repository(installed, tmp_path):
