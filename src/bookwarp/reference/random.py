@@ -71,7 +71,9 @@ def philox2x32(counter0: np.ndarray, counter1: np.ndarray, key: np.ndarray) -> n
 def hash_block(auction: CallAuction, block: np.ndarray, step: int) -> np.ndarray:
     """Return the 64-bit hash of block numbers `block` in every market, uint64 [market, block]."""
     key = market_keys(auction.per_market("seed"), auction.market_ids)[:, None]
-    return philox2x32(np.asarray(step, np.uint64), block.astype(np.uint64) ^ (key >> _32), key & _LOW32)
+    return philox2x32(
+        np.asarray(step, np.uint64), block.astype(np.uint64) ^ (key >> _32), key & _LOW32
+    )
 
 
 def draw_default(auction: CallAuction, types: np.ndarray, step: int) -> Draws:
