@@ -120,3 +120,12 @@ def test_an_order_is_marketable_only_below_the_threshold(engine, left, probabili
     assert np.flatnonzero(bid + ask).tolist() == [32]
     bid, ask = one_order(engine, LEFT_OVER[left], market_order_prob=probability + 2**-31, **given)
     assert np.flatnonzero(bid + ask).tolist() in ([0], [63])
+
+
+def test_an_odd_word_of_a_wide_market_is_compared_with_its_lowest_bit_cleared(engine):
+    # What is left of the word of market 3 is 1730192559, and 1730192558 when it is compared.
+    given = {"stream": "default", "max_qty": 5000, "noise_spread": 0}
+    bid, ask = one_order(engine, 3, market_order_prob=1_730_192_558 / 2**32, **given)
+    assert np.flatnonzero(bid + ask).tolist() == [32]
+    bid, ask = one_order(engine, 3, market_order_prob=1_730_192_559 / 2**32, **given)
+    assert np.flatnonzero(bid + ask).tolist() in ([0], [63])
