@@ -75,9 +75,7 @@ def find_code(key: KernelKey, arch: str) -> bytes:
 
 
 def _check_arch(arch: str) -> None:
-    from cuda.bindings import nvrtc
-
-    _, known = nvrtc.nvrtcGetSupportedArchs()
+    _, known = _load_compiler().nvrtcGetSupportedArchs()
     if arch not in {f"sm_{each}" for each in known}:
         major, minor = _compiler_version()
         raise EngineError(
@@ -87,7 +85,17 @@ def _check_arch(arch: str) -> None:
 
 
 def _compiler_version() -> tuple[int, int]:
+    _, major, minor = _load_compiler().nvrtcVersion()
+    return major, minor
+
+
+def _load_compiler() -> Any:
     from cuda.bindings import nvrtc
 
-    _, major, minor = nvrtc.nvrtcVersion()
-    return major, minor
+    try:
+        nvrtc.nvrtcVersion()
+    except RuntimeError as error:
+        raise EngineError(
+            "the CUDA compiler (NVRTC) is not installed: pip install 'bookwarp[cuda]'"
+        ) from error
+    return nvrtc
