@@ -35,6 +35,7 @@ class EmulatedGpu:
         self.ordinal = ordinal
         self.stream = stream
         self.blocks = {}
+        self.freed = []
         self.launches = []
         self.fetching = {}
 
@@ -57,6 +58,7 @@ class EmulatedGpu:
         block = self.blocks.pop(pointer)
         assert (block[:GUARD] == 0xA5).all()
         assert (block[-GUARD:] == 0xA5).all()
+        self.freed.append(block)  # so that no address comes twice
 
     def allocate_pinned(self, nbytes):
         return np.full(nbytes, 0x5A, np.uint8)
@@ -91,6 +93,7 @@ class EmulatedGpu:
 
     def launch(self, config, key, *arguments):
         self.launches.append((config, key, arguments))
+        assert {arguments[0], arguments[1], arguments[2]} <= set(self.blocks)
         grid, block, shared_bytes = config
         assert (block, shared_bytes) == (32, key.shared_bytes)
         assert key.kernel == "general" or grid == -(-int(arguments[6]) // key.markets_per_warp)
