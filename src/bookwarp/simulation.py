@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bookwarp.engines.protocol import DeviceEngine
+from bookwarp.engines.protocol import DeviceEngine, Engine
 from bookwarp.engines.registry import (
     available_threads,
     choose_engine,
     device_options,
     engine_class,
     engine_nbytes,
+    fall_back,
 )
 from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
@@ -161,10 +162,20 @@ class Simulation:
         self._running: list[dict[str, np.ndarray]] = []
         self._check_length(self.steps)
         _check_tape_steps(plan, self.steps)
-        self._engine = engine_class(self.engine)(auction, plan, self.threads, **options)
+        self._engine = self._make_engine(options, may_fall_back=engine == "auto" and not options)
         self._loaded = False
         # Steps that take about `_PIECE_SECONDS`, as far as is known.
         self._piece = 1
+
+    def _make_engine(self, options: dict[str, Any], may_fall_back: bool) -> Engine:
+        try:
+            return engine_class(self.engine)(self.auction, self.plan, self.threads, **options)
+        except EngineError as error:
+            if not may_fall_back:
+                raise
+            self.engine = fall_back(self.engine, error)
+        self._check_length(self.steps)
+        return engine_class(self.engine)(self.auction, self.plan, self.threads)
 
     def step(self, count: int = 1, progress: Progress = None) -> "Simulation":
         """Run `count` more steps; interrupted by Ctrl-C it stops between two steps.

@@ -7,9 +7,12 @@ from emulated_gpu import emulated_gpus as emulated_gpus
 from hypothesis import HealthCheck, given, settings
 from test_engines_agree import build, everything
 
+from bookwarp.engines import registry
+from bookwarp.engines.cpu.engine import CpuEngine
 from bookwarp.engines.cuda import rows as row_module
 from bookwarp.engines.cuda.engine import CudaEngine
 from bookwarp.reference.engine import ReferenceEngine
+from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import SERIES, RecordPlan
@@ -266,6 +269,45 @@ def test_too_little_memory_is_refused_before_it_is_taken(emulated_gpus, monkeypa
     with pytest.raises(EngineError, match=message):
         CudaEngine(CallAuction.of(1000, agents=3, levels=512), NO_ROWS)
     assert not emulated_gpus[0].blocks
+
+
+@pytest.fixture
+def chosen_by_auto(emulated_gpus, monkeypatch):
+    monkeypatch.setattr(registry, "unavailable_reason", lambda: None)
+    registry._say_once.cache_clear()
+    yield
+    registry._say_once.cache_clear()
+
+
+def test_auto_falls_back_where_the_gpu_has_too_little_memory(chosen_by_auto, monkeypatch, caplog):
+    given = {"markets": 50, "agents": 3, "levels": 512, "steps": 2}
+    assert Simulation(**given).engine == "cuda"
+    monkeypatch.setattr(EmulatedGpu, "free", 10**3)
+    simulations = [Simulation(**given) for _ in range(3)]
+    assert {simulation.engine for simulation in simulations} == {"cpu"}
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith("engine 'cuda' is not used: this run would take ")
+    whole = Simulation(**given, engine="reference")
+    assert simulations[0].run().digest() == whole.run().digest()
+
+
+@pytest.mark.parametrize("asked", [{"engine": "cuda"}, {"devices": 0}, {"devices": "all"}])
+def test_who_asks_for_the_gpu_is_told_of_too_little_memory(chosen_by_auto, monkeypatch, asked):
+    monkeypatch.setattr(EmulatedGpu, "free", 10**3)
+    with pytest.raises(EngineError, match="this run would take "):
+        Simulation(50, 3, 512, steps=2, **asked)
+
+
+def test_an_error_of_another_engine_is_no_reason_to_fall_back(monkeypatch):
+    monkeypatch.setattr(registry, "unavailable_reason", lambda: "no reason")
+
+    def fail(self, auction, plan, threads=None):
+        raise EngineError("out of order")
+
+    monkeypatch.setattr(CpuEngine, "__init__", fail)
+    with pytest.raises(EngineError, match="out of order"):
+        Simulation(2)
 
 
 def test_all_memory_is_given_back(emulated_gpus):

@@ -97,6 +97,18 @@ def _best_engine(devices: bool) -> str:
     raise EngineError("no engine works here")
 
 
+def fall_back(name: str, error: EngineError) -> str:
+    """Return the engine that "auto" takes where the best one failed to be made; says so once.
+
+    Raises:
+        EngineError: the one that was given, if the engine is none that works on devices.
+    """
+    if not _ENGINES[name].on_devices:
+        raise error
+    _say_once(logging.WARNING, f"engine {name!r} is not used: {error}")
+    return _best_engine(devices=False)
+
+
 @cache
 def _say_once(level: int, sentence: str) -> None:
     _LOG.log(level, sentence)
