@@ -193,8 +193,11 @@ class Simulation:
             KeyboardInterrupt: after the piece that was running; `step` or `save` may follow.
         """
         count = int(check_value(PARAMETERS["steps"], count))
-        for _ in self._pieces(count, progress):
-            pass
+        if progress or count > self._piece:
+            for _ in self._pieces(count, progress):
+                pass
+        else:
+            self._start(count)
         return self
 
     def run(self, progress: Progress = None) -> "Run":
@@ -320,19 +323,22 @@ class Simulation:
             simulation._history = [kept.rows]
         return simulation
 
-    def _pieces(self, count: int, progress: Progress) -> Iterator[None]:
-        """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing after each.
+    def _start(self, steps: int) -> None:
+        """Run so few steps that they need no pieces; the engine is not waited for."""
+        rows = self._allocate_rows(steps)
+        began = time.perf_counter()
+        with _SignalsDeferred():
+            self._engine.run(steps, rows)
+            self.elapsed_s += time.perf_counter() - began
+            self.steps_done += steps
+            if steps and rows:
+                self._history.append(rows)
 
-        The engine is waited for, and the time taken, only if there is more than one piece.
-        """
+    def _pieces(self, count: int, progress: Progress) -> Iterator[None]:
+        """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing when each is done."""
         start, stop = self.steps_done, self.steps_done + count
-        self._check_going_on(stop)
-        rows = self.plan.allocate(self.auction, self.plan.rows(start, stop))
+        rows = self._allocate_rows(count)
         filled = 0
-        several = count > self._piece
-        if not self._loaded:
-            self._engine.run(0, {name: array[:0] for name, array in rows.items()})
-            self._loaded = True
         try:
             with _progress_bar(progress, count) as report:
                 while self.steps_done < stop:
@@ -342,8 +348,7 @@ class Simulation:
                     began = time.perf_counter()
                     with _SignalsDeferred():
                         self._engine.run(steps, {n: a[filled:upto] for n, a in rows.items()})
-                        if several:
-                            self._engine.wait()
+                        self._engine.wait()
                         spent = time.perf_counter() - began
                         self.elapsed_s += spent
                         self.steps_done += steps
@@ -352,12 +357,21 @@ class Simulation:
                             self._running = [{n: a[:filled] for n, a in rows.items()}]
                     report(self.steps_done - start, count)
                     yield
-                    if several:
-                        rate = steps / max(spent, 1e-9)
-                        self._piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * self._piece))
+                    rate = steps / max(spent, 1e-9)
+                    self._piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * self._piece))
         finally:
             self._history += self._running
             self._running = []
+
+    def _allocate_rows(self, steps: int) -> dict[str, np.ndarray]:
+        """Check that `steps` more steps fit, and return the memory for what they record."""
+        stop = self.steps_done + steps
+        self._check_going_on(stop)
+        rows = self.plan.allocate(self.auction, self.plan.rows(self.steps_done, stop))
+        if not self._loaded:
+            self._engine.run(0, {name: array[:0] for name, array in rows.items()})
+            self._loaded = True
+        return rows
 
     def _wait(self) -> None:
         """Wait until all steps are done and all rows are filled."""
@@ -534,15 +548,13 @@ class _SignalsDeferred:
 
     def __enter__(self) -> None:
         self._caught: list[int] = []
-        self._before: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._before: dict[int, Any] = {}
         if threading.current_thread() is not threading.main_thread():
             return
-        for number in (signal.SIGINT, signal.SIGTERM):
-            handler = signal.getsignal(number)
-            # Where Python has no handler, the signal ends the process, or does nothing.
-            if callable(handler):
-                self._before[number] = handler
-                signal.signal(number, self._remember)
+        self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._remember)
+        # By default this one ends the process at once, and there is nothing left to spoil.
+        if callable(signal.getsignal(signal.SIGTERM)):
+            self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, self._remember)
 
     def __exit__(self, *raised: object) -> None:
         for number, handler in self._before.items():

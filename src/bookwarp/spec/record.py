@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class RecordPlan:
             tape_steps=_indices("tape_steps", tape_steps, 2**32 - 1),
         )
 
-    @property
+    @cached_property
     def series(self) -> tuple[str, ...]:
         """The recorded series, one value per market and row, in the order of `SERIES`."""
         return tuple(name for name in SERIES if name in self.names)
