@@ -321,8 +321,9 @@ def test_all_memory_is_given_back(emulated_gpus):
     assert not emulated_gpus[0].blocks
 
 
-def test_arrays_on_the_device_are_the_state(cuda, emulated_gpus):
-    auction, _ = build("following", "default", "runaway", open_price=-5)
+@pytest.mark.parametrize("open_depth", [8, 2**40])
+def test_arrays_on_the_device_are_the_state(cuda, emulated_gpus, open_depth):
+    auction, _ = build("following", "default", "runaway", open_price=-5, open_depth=open_depth)
     running = cuda(auction, NO_ROWS)
     running.run(30, {})
     found = {name: [] for name in running.device_arrays()}
