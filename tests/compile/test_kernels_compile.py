@@ -1,6 +1,6 @@
 """Every kernel that runs ask for compiles without a GPU, and within its budget of registers.
 
-budgets.json is written by measure.py.
+budgets.json is written by measure_kernels.py.
 """
 
 import json
@@ -20,7 +20,7 @@ from bookwarp.spec.market import CallAuction
 sys.path.insert(0, str(Path(__file__).parent))
 
 from kernel_keys import ARCHS, CASES, key_of
-from measure import BUDGETS, usage_in
+from measure_kernels import BUDGETS, usage_in
 
 pytestmark = pytest.mark.skipif(
     not packages_installed(), reason="needs the compiler of the extra: pip install 'bookwarp[cuda]'"

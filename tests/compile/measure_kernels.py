@@ -1,6 +1,6 @@
 """Compile every kernel of the tests and write what it takes of a multiprocessor: budgets.json.
 
-    python tests/compile/measure.py
+    python tests/compile/measure_kernels.py
 
 Run it after a change of the kernels, and look at what changed.
 """
