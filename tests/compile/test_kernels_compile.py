@@ -43,6 +43,7 @@ def budgets():
 def test_kernel_compiles_within_its_budget(budgets, case, arch):
     code, log = compile_kernel(key_of(*case), arch)
     assert code[:4] == b"\x7fELF"
+    assert "warning #" not in log, log
     used, budget = usage_in(log), budgets[case.label][arch]
     assert used["registers"] <= budget["registers"] + SPARE_REGISTERS
     assert used["spill_bytes"] <= budget["spill_bytes"] + SPARE_SPILL_BYTES

@@ -42,10 +42,13 @@ DEVICE uint32 shift_left_clamped(uint32 value, uint32 by) {
 
 // Sum over the lanes of a group, in all of them.
 DEVICE uint32 sum_group(uint32 value) {
-    if (GROUP == LANES) return __reduce_add_sync(ALL_LANES, value);
+    if constexpr (GROUP == LANES) {
+        return __reduce_add_sync(ALL_LANES, value);
+    } else {
 #pragma unroll
-    for (uint32 by = GROUP / 2; by > 0; by /= 2) value += __shfl_xor_sync(ALL_LANES, value, by);
-    return value;
+        for (uint32 by = GROUP / 2; by > 0; by /= 2) value += __shfl_xor_sync(ALL_LANES, value, by);
+        return value;
+    }
 }
 
 // The value of a lane of the same group.
@@ -172,7 +175,8 @@ DEVICE uint32 sum_bytes(uint32 low, uint32 high) {
     uint32 row = threadIdx.x / 4;
     uint32 pick_low = row < 4 ? 1u << (8 * row) : 0;
     uint32 pick_high = row < 4 ? 0 : 1u << (8 * (row - 4));
-    uint32 first, second, third, fourth;
+    uint32 first, second;
+    [[maybe_unused]] uint32 third, fourth;  // of rows 8 .. 15, which pick nothing
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %6, %5, %6}, "
         "{%7, %8}, {%6, %6, %6, %6};"
         : "=r"(first), "=r"(second), "=r"(third), "=r"(fourth)

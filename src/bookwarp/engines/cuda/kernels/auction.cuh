@@ -97,12 +97,15 @@ DEVICE Lots scan_group(Lots value, uint32 lane) {
 }
 
 DEVICE Lots largest_of_group(Lots value) {
-    if (GROUP == LANES) return largest(value);
+    if constexpr (GROUP == LANES) {
+        return largest(value);
+    } else {
 #pragma unroll
-    for (uint32 by = GROUP / 2; by > 0; by /= 2) {
-        value = max(value, (Lots)__shfl_xor_sync(ALL_LANES, value, by));
+        for (uint32 by = GROUP / 2; by > 0; by /= 2) {
+            value = max(value, (Lots)__shfl_xor_sync(ALL_LANES, value, by));
+        }
+        return value;
     }
-    return value;
 }
 
 DEVICE Lots last_of_group(Lots value) {
