@@ -1,43 +1,38 @@
 """Run call-auction ensembles: `simulate` in one call, `Simulation` step by step."""
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bookwarp.engines.protocol import DeviceEngine, Engine
-from bookwarp.engines.registry import (
-    available_threads,
-    choose_engine,
-    device_options,
-    engine_class,
-    engine_nbytes,
-    fall_back,
+from bookwarp.engines.registry import choose_engine, device_options, engine_class, fall_back
+from bookwarp.limits import (
+    check_books_fit,
+    check_run_fits,
+    check_tape_steps,
+    check_threads,
+    memory_limit_bytes,
 )
+from bookwarp.progress import Progress, progress_bar
+from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS, check_value
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import State
-from bookwarp.tape import order_tape, tape_nbytes
+from bookwarp.tape import order_tape
 
 if TYPE_CHECKING:
     from bookwarp.results.run import Run
-
-Progress = bool | Callable[[int, int], None] | None
 
 DEFAULT_RECORD = ("last", "volume")
 
 # A piece of a run is over in about this time, so that progress shows and an interrupt is heeded.
 _PIECE_SECONDS = 0.25
-# Share of the free memory that a run may take when no limit is given.
-_MEMORY_SHARE = 0.9
 
 _NAMES = (
     *PARAMETERS,
@@ -114,7 +109,7 @@ class Simulation:
     ) -> None:
         for name in unknown:
             raise ParameterError(unknown_name("parameter", name, _NAMES))
-        _check_books_fit(markets, levels, memory_limit)
+        check_books_fit(markets, levels, memory_limit)
         auction = CallAuction.of(
             markets,
             agents=agents,
@@ -155,13 +150,13 @@ class Simulation:
         self.elapsed_s = 0.0
         """Seconds spent running steps; compiling and loading an engine is not counted."""
         self.engine = choose_engine(engine)
-        self.threads = _check_threads(threads)
+        self.threads = check_threads(threads)
         options = device_options(self.engine, devices, cuda_stream)
-        self._memory_limit = _check_memory_limit(memory_limit)
+        self._memory_limit = memory_limit_bytes(memory_limit)
         self._history: list[dict[str, np.ndarray]] = []
         self._running: list[dict[str, np.ndarray]] = []
         self._check_length(self.steps)
-        _check_tape_steps(plan, self.steps)
+        check_tape_steps(plan, self.steps)
         self._engine = self._make_engine(options, may_fall_back=engine == "auto" and not options)
         self._loaded = False
         # Steps that take about `_PIECE_SECONDS`, as far as is known.
@@ -327,7 +322,7 @@ class Simulation:
         """Run so few steps that they need no pieces; the engine is not waited for."""
         rows = self._allocate_rows(steps)
         began = time.perf_counter()
-        with _SignalsDeferred():
+        with SignalsDeferred():
             self._engine.run(steps, rows)
             self.elapsed_s += time.perf_counter() - began
             self.steps_done += steps
@@ -340,13 +335,13 @@ class Simulation:
         rows = self._allocate_rows(count)
         filled = 0
         try:
-            with _progress_bar(progress, count) as report:
+            with progress_bar(progress, count) as report:
                 while self.steps_done < stop:
                     here = self.steps_done
                     steps = min(self._piece, stop - here)
                     upto = filled + self.plan.rows(here, here + steps)
                     began = time.perf_counter()
-                    with _SignalsDeferred():
+                    with SignalsDeferred():
                         self._engine.run(steps, {n: a[filled:upto] for n, a in rows.items()})
                         self._engine.wait()
                         spent = time.perf_counter() - began
@@ -389,7 +384,8 @@ class Simulation:
     def _check_length(self, steps: int) -> None:
         """Refuse a run of `steps` steps in all that would overflow or not fit in memory."""
         self.auction.check_horizon(steps, "mid2" in self.plan.names)
-        self._check_memory(self.plan.rows(0, steps))
+        rows = self.plan.rows(0, steps)
+        check_run_fits(self.engine, self.auction, self.plan, self.threads, rows, self._memory_limit)
         self._checked_steps = steps
 
     def _check_going_on(self, steps: int) -> None:
@@ -399,23 +395,6 @@ class Simulation:
             # Beyond the planned steps too, not every single step needs a check of its own.
             with suppress(ParameterError):
                 self._check_length(2 * steps)
-
-    def _check_memory(self, rows: int) -> None:
-        state = engine_nbytes(self.engine, self.auction, self.threads)
-        records = self.plan.nbytes(self.auction, rows) + tape_nbytes(self.auction, self.plan)
-        if "volume" in self.plan.names:
-            records += 8 * rows * self.auction.markets  # its differences
-        limit = self._memory_limit
-        if state + records <= limit:
-            return
-        lower = "markets, levels or agents"
-        if records > state:
-            lower = "markets, steps or what is recorded, or raise record_every"
-        raise ParameterError(
-            f"this run would take {_gigabytes(state + records)} ({_gigabytes(state)} for the "
-            f"books, {_gigabytes(records)} for {rows} recorded rows); {_gigabytes(limit)} may be "
-            f"used: lower {lower}, or set memory_limit"
-        )
 
 
 def _join(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -538,90 +517,3 @@ def run_with_checkpoints(
         simulation.save(path)
         raise
     return simulation.result()
-
-
-class _SignalsDeferred:
-    """Holds Ctrl-C and termination back until the piece that is running is whole.
-
-    A context manager without a generator, since it is entered for every single step.
-    """
-
-    def __enter__(self) -> None:
-        self._caught: list[int] = []
-        self._before: dict[int, Any] = {}
-        if threading.current_thread() is not threading.main_thread():
-            return
-        self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._remember)
-        # By default this one ends the process at once, and there is nothing left to spoil.
-        if callable(signal.getsignal(signal.SIGTERM)):
-            self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, self._remember)
-
-    def __exit__(self, *raised: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        if self._caught:
-            signal.raise_signal(self._caught[0])
-
-    def _remember(self, number: int, frame: FrameType | None) -> None:
-        self._caught.append(number)
-
-
-@contextmanager
-def _progress_bar(progress: Progress, total: int) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function of (done, total) that shows progress as asked."""
-    if callable(progress):
-        yield progress
-        return
-    if not progress:
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("steps", total=total)
-        yield lambda done, total: bar.update(task, completed=done)
-
-
-def _check_threads(threads: Any) -> int:
-    available = available_threads()
-    if threads is None:
-        return available
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer):
-        raise ParameterError(f"threads must be an integer, not {threads!r}")
-    if not 1 <= threads <= 1024:
-        raise ParameterError(f"threads = {threads} is outside 1 .. 1024")
-    return int(threads)
-
-
-def _check_memory_limit(limit: Any) -> int:
-    if limit is None:
-        import psutil
-
-        return int(psutil.virtual_memory().available * _MEMORY_SHARE)
-    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1:
-        raise ParameterError(f"memory_limit must be a positive number of bytes, not {limit!r}")
-    return int(limit)
-
-
-def _check_books_fit(markets: Any, levels: Any, memory_limit: Any) -> None:
-    """Refuse books that cannot fit, before anything with an entry for each market is made."""
-    count = int(check_value(PARAMETERS["markets"], markets))
-    books = 2 * 8 * count * int(check_value(PARAMETERS["levels"], levels))
-    limit = _check_memory_limit(memory_limit)
-    if books > limit:
-        raise ParameterError(
-            f"this run would take at least {_gigabytes(books)} for the books; "
-            f"{_gigabytes(limit)} may be used: lower markets or levels, or set memory_limit"
-        )
-
-
-def _check_tape_steps(plan: RecordPlan, steps: int) -> None:
-    if len(plan.tape_steps) and plan.tape_steps[-1] >= steps:
-        raise ParameterError(
-            f"tape_steps: {plan.tape_steps[-1]} is outside 0 .. {steps - 1} (steps - 1)"
-        )
-
-
-def _gigabytes(count: int) -> str:
-    return f"{count / 1e9:.3g} GB"

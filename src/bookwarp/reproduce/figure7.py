@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bookwarp.analysis.stylised import mean_interval
+from bookwarp.progress import Progress
 from bookwarp.reproduce.figure7_sweep import (
     AGENTS,
     LAGS,
@@ -26,7 +27,6 @@ from bookwarp.reproduce.figure7_sweep import (
 )
 from bookwarp.reproduce.files import make_folder, provenance, write_json
 from bookwarp.reproduce.published import SWEEP, SWEEP_MARKETS, SWEEP_STEPS
-from bookwarp.simulation import Progress
 from bookwarp.spec.errors import ParameterError, StoreError
 from bookwarp.spec.parameters import PARAMETERS, check_value
 

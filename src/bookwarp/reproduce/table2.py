@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bookwarp.progress import Progress
 from bookwarp.reproduce.files import make_folder, provenance, write_json
 from bookwarp.reproduce.published import (
     END_OF_RUN,
@@ -16,7 +17,7 @@ from bookwarp.reproduce.published import (
     EndOfRun,
     equals_published,
 )
-from bookwarp.simulation import Progress, Simulation
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import draw_agent_types
 
 AGENTS = 256
