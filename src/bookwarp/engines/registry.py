@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from math import prod
 from typing import Any
 
+from bookwarp.engines.book_protocol import BookEngine
 from bookwarp.engines.cuda.availability import (
     driver_installed,
     packages_installed,
@@ -42,6 +43,12 @@ _ENGINES = {
     "reference": _Entry("bookwarp.reference.engine", "ReferenceEngine", None, 128, 80, True),
 }
 ENGINES = tuple(_ENGINES)
+
+# name -> module and class of the engine for continuous books, the best one first.
+_BOOK_ENGINES = {
+    "reference": ("bookwarp.reference.book_engine", "ReferenceBookEngine"),
+}
+BOOK_ENGINES = tuple(_BOOK_ENGINES)
 
 # Of each market.
 _PARAMETER_BYTES = 256
@@ -134,6 +141,27 @@ def engine_class(name: str) -> type[Engine]:
     """Return the class of an engine that `choose_engine` named."""
     entry = _ENGINES[name]
     found: type[Engine] = getattr(import_module(entry.module), entry.attribute)
+    return found
+
+
+def choose_book_engine(name: str) -> str:
+    """Return the name of the engine to use for continuous books; "auto" is the best one here.
+
+    Raises:
+        ParameterError: there is no engine of that name for continuous books.
+        EngineError: the engine asked for does not work here.
+    """
+    if name == "auto":
+        return next(each for each in _BOOK_ENGINES if _reason_against(each) is None)
+    if name not in _BOOK_ENGINES:
+        raise ParameterError(unknown_name("engine", name, ("auto", *BOOK_ENGINES)))
+    return choose_engine(name)
+
+
+def book_engine_class(name: str) -> type[BookEngine]:
+    """Return the class of an engine that `choose_book_engine` named."""
+    module, attribute = _BOOK_ENGINES[name]
+    found: type[BookEngine] = getattr(import_module(module), attribute)
     return found
 
 
