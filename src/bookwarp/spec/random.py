@@ -48,3 +48,20 @@ def probability_threshold(probability: np.ndarray) -> np.ndarray:
     """
     scaled = np.rint(np.asarray(probability, np.float64) * 2.0**32)
     return np.asarray(np.minimum(scaled, 2.0**32 - 1).astype(np.uint64))
+
+
+def paper_hash_limit(probability: np.ndarray) -> np.ndarray:
+    """Return the least hash of stream "paper" that makes no order marketable, uint64.
+
+    An order is marketable if the upper 53 bits of its hash, as a fraction and rounded to float32,
+    are less than `probability`, rounded as well. The fraction grows with the hash, so one limit
+    says the same; it is found by bisection over the 53 bits.
+    """
+    wanted = np.asarray(probability, np.float32)
+    low = np.zeros(wanted.shape, np.int64)
+    high = np.full(wanted.shape, 1 << 53, np.int64)
+    for _ in range(54):
+        middle = (low + high) >> 1
+        below = (middle * 2.0**-53).astype(np.float32) < wanted
+        low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+    return low.astype(np.uint64) << np.uint64(11)

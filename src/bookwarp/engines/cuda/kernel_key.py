@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from bookwarp.spec.codes import Stream, Window
+from bookwarp.spec.codes import AgentType, Stream, Window
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import NARROW_CELLS
 
@@ -15,10 +15,11 @@ WARPS_PER_MULTIPROCESSOR = 32
 TYPES_PITCH = 64
 """Given types come in rows of a multiple of this many bytes."""
 
-# What counted.cu holds of a market: seven offsets of noise orders (and the one that the paper's
-# stream can draw beyond them), the levels that orders reach in the lanes of a warp or of half of
+COUNTED_SPREAD = 3
+"""Largest offset from the mid that counted.cu counts."""
+
+# What else it holds of a market: the levels that orders reach in the lanes of a warp or of half of
 # one, the lots of two orders in 8 bits, those of a step in 16 bits.
-_COUNTED_SPREAD = 3
 _REACH = {1: 15, 2: 7}
 _COUNTED_ORDER = 127
 _COUNTED_LOTS = 1 << 16
@@ -41,6 +42,8 @@ class KernelKey:
     """Markets that the lanes of a warp are shared by: 1 or 2."""
     rounds_per_sum: int
     """Orders of a lane, in twos, after which its 8-bit counters are emptied."""
+    makers_apart: bool
+    """Whether makers may quote farther from the mid than those counters reach."""
     given_types: bool
     fundamental_agents: bool
     following: bool
@@ -83,6 +86,7 @@ class KernelKey:
             "AGENTS": self.agents,
             "MARKETS_PER_WARP": self.markets_per_warp,
             "ROUNDS_PER_SUM": self.rounds_per_sum,
+            "MAKERS_APART": int(self.makers_apart),
             "GIVEN_TYPES": int(self.given_types),
             "FUNDAMENTAL_AGENTS": int(self.fundamental_agents),
             "FOLLOWING": int(self.following),
@@ -128,6 +132,7 @@ def choose_key(
     counted = together > 0
     largest = int(largest_orders(auction).max())
     rounds = -(-auction.agents * together // (2 * LANES))
+    apart = int(_maker_half_spreads(auction, type_counts).max()) > COUNTED_SPREAD
     return KernelKey(
         kernel="counted" if counted else "general",
         wide_lots=wide_lots,
@@ -136,6 +141,7 @@ def choose_key(
         # The general kernel looks at none of these: one value, so that it is compiled once.
         markets_per_warp=together if counted else 1,
         rounds_per_sum=min(rounds, max(1, _COUNTER_LARGEST // (2 * largest))) if counted else 1,
+        makers_apart=counted and apart,
         fundamental_agents=bool(type_counts[:, 3].any()) if counted else True,
         given_types=auction.agent_types is not None,
         following=auction.window is Window.FOLLOWING,
@@ -152,10 +158,9 @@ def _markets_per_warp(auction: CallAuction, type_counts: np.ndarray, warps: int)
     largest = int(auction.per_market("max_qty").max()) + 1
     spread = auction.per_market("noise_spread")
     paper = auction.stream is Stream.PAPER
-    maker = np.where(type_counts[:, 2] > 0, auction.per_market("maker_half_spread"), 0)
-    reach = int(np.maximum(spread + paper, maker).max())
+    reach = int(np.maximum(spread + paper, _maker_half_spreads(auction, type_counts)).max())
     if (
-        spread.max() > _COUNTED_SPREAD
+        spread.max() > COUNTED_SPREAD
         or reach > _REACH[1]
         or largest - 1 + paper > _COUNTED_ORDER
         or auction.agents * largest >= _COUNTED_LOTS
@@ -163,3 +168,9 @@ def _markets_per_warp(auction: CallAuction, type_counts: np.ndarray, warps: int)
     ):
         return 0
     return 2 if reach <= _REACH[2] and auction.markets > warps else 1
+
+
+def _maker_half_spreads(auction: CallAuction, type_counts: np.ndarray) -> np.ndarray:
+    """Return how far from the mid makers quote, 0 in markets that have none, int64 [market]."""
+    spread = auction.per_market("maker_half_spread").astype(np.int64)
+    return np.where(type_counts[:, AgentType.MAKER] > 0, spread, 0)

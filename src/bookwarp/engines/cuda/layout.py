@@ -3,9 +3,9 @@
 import numpy as np
 
 from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
-from bookwarp.spec.codes import AgentType
+from bookwarp.spec.codes import AgentType, Stream
 from bookwarp.spec.market import CallAuction
-from bookwarp.spec.random import market_keys, probability_threshold
+from bookwarp.spec.random import market_keys, paper_hash_limit, probability_threshold
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
 from bookwarp.spec.state import STATE_LAYOUT, State
 
@@ -14,8 +14,8 @@ MARKET = np.dtype(
         ("key", np.uint64),
         ("seed", np.uint64),
         ("open_price", np.int64),
+        ("marketable_below", np.uint64),
         ("threshold", np.uint32),
-        ("probability", np.float32),
         ("max_qty", np.uint32),
         ("noise_spread", np.int32),
         ("maker_half_spread", np.int32),
@@ -86,8 +86,9 @@ def lay_out_markets(auction: CallAuction, type_counts: np.ndarray, plan: RecordP
     rows["market_id"] = auction.market_ids
     rows["key"] = market_keys(auction.per_market("seed"), auction.market_ids)
     probability = auction.per_market("market_order_prob")
-    rows["probability"] = probability
     rows["threshold"] = probability_threshold(probability)
+    if auction.stream is Stream.PAPER:
+        rows["marketable_below"] = paper_hash_limit(probability)
     rows["two_max_qty"] = 2 * rows["max_qty"]
     rows["wide"] = wide_draws(auction)
     ends = np.cumsum(type_counts, axis=1)

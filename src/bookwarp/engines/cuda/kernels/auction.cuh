@@ -96,18 +96,6 @@ DEVICE Lots scan_group(Lots value, uint32 lane) {
     return value;
 }
 
-DEVICE Lots largest_of_group(Lots value) {
-    if constexpr (GROUP == LANES) {
-        return largest(value);
-    } else {
-#pragma unroll
-        for (uint32 by = GROUP / 2; by > 0; by /= 2) {
-            value = max(value, (Lots)__shfl_xor_sync(ALL_LANES, value, by));
-        }
-        return value;
-    }
-}
-
 DEVICE Lots last_of_group(Lots value) {
     return __shfl_sync(ALL_LANES, value, GROUP - 1, GROUP);
 }
@@ -117,6 +105,19 @@ DEVICE uint32 ballot_group(bool condition) {
     uint32 lanes = __ballot_sync(ALL_LANES, condition);
     if (GROUP == LANES) return lanes;
     return (lanes >> (threadIdx.x & GROUP)) & ((1u << (GROUP % LANES)) - 1);
+}
+
+// The most that is executable in a group's lanes. Supply rises from lane to lane and demand falls, so
+// it is in the last lane where supply is within demand, as `within` says, or in the next one. If
+// there is none of these, the lane asked instead, around the group, has no more.
+DEVICE Lots largest_at_crossing(Lots executable, uint32 within) {
+#if !WIDE_LOTS
+    if (GROUP == LANES) return __reduce_max_sync(ALL_LANES, executable);
+#endif
+    int32 next = __popc(within);
+    Lots after = __shfl_sync(ALL_LANES, executable, next, GROUP);
+    Lots before = __shfl_sync(ALL_LANES, executable, next - 1, GROUP);
+    return max(after, before);
 }
 
 // Clear the auction of the levels that a group's lanes hold, if these are enough to decide it.
@@ -140,7 +141,7 @@ DEVICE bool clear_window(Lots& buy, Lots& sell, int32 first, Lots above, Lots be
     Lots all_sold = last_of_group(sold) + below;
     Lots demand = all_bought - bought + buy, supply = sold + below;
     Lots executable = min(demand, supply);
-    Lots volume = largest_of_group(executable);
+    Lots volume = largest_at_crossing(executable, ballot_group(supply <= demand));
     uint32 best = ballot_group(executable == volume);
     bool decides = below <= all_bought && above <= all_sold;
     // Level 0 trades `below`, or what the window says of it; the lowest level wins.

@@ -23,7 +23,7 @@ DEVICE void add_marketable(const Counted& sent, int32 level, Lots& buy, Lots& se
 // What comes to a market, for functions of a whole warp: slot s is in lane s of 32.
 struct CountedIncoming {
     Counted sent;
-    Rules rules;
+    int32 reach;
 
     DEVICE_MEMBER Lots at_top() const { return sent.top; }
     DEVICE_MEMBER Lots at_bottom() const { return sent.bottom; }
@@ -32,7 +32,7 @@ struct CountedIncoming {
     DEVICE_MEMBER void load(const Lots* book, int32 level, int32 high, Lots& buy, Lots& sell) const {
         Lots resting = level <= high ? book[level] : 0;
         buy = positive(resting), sell = positive(-resting);
-        add_lots(limit_lots<LANES>(sent, rules.reach, rules.reach, level), buy, sell);
+        add_lots(limit_lots<LANES>(sent, reach, level), buy, sell);
         add_marketable(sent, level, buy, sell);
         if (level > high) buy = sell = 0;
     }
@@ -90,9 +90,9 @@ DEVICE bool clear_held(Held& held, const Counted& sent, const Rules& rules, cons
     Lots above = sent.top, below = sent.bottom;
     uint32 lots;
     if (__any_sync(ALL_LANES, held.clamps(sent.mid2 >> 1, rules.reach))) {
-        lots = limit_lots<GROUP>(sent, rules.reach, agreed.most_reach, level);
+        lots = limit_lots<GROUP>(sent, agreed.most_reach, level);
     } else {
-        lots = limit_lots_inside(sent, rules, held.first, lane);
+        lots = limit_lots_inside(sent, held.first, lane);
     }
     add_lots(lots, buy, sell);
     if (held.has_edge) {
@@ -119,13 +119,13 @@ SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 b
                          int32 best_ask, uint32 group) {
     uint32 thread = threadIdx.x;
     CountedIncoming incoming;
-    incoming.rules = rules_of(market);
+    int32 reach = incoming.reach = rules_of(market).reach;
     incoming.sent.mid2 = of_group(sent.mid2, group);
     incoming.sent.top = of_group(sent.top, group);  // a step's lots fit 16 bits
     incoming.sent.bottom = of_group(sent.bottom, group);
     incoming.sent.slots = __shfl_sync(ALL_LANES, sent.slots, group * GROUP + thread % GROUP);
     if (thread >= GROUP) incoming.sent.slots = 0;
-    int32 reach = incoming.rules.reach, nearest = incoming.sent.mid2 >> 1;
+    int32 nearest = incoming.sent.mid2 >> 1;
     best_bid = of_group(best_bid, group), best_ask = of_group(best_ask, group);
     int32 low = min(max(nearest - reach, 0), min(LEVELS - 1, best_ask));
     int32 high = max(min(nearest + reach + 1, LEVELS - 1), max(0, best_bid));

@@ -34,8 +34,8 @@ struct Market {
     uint64 key;
     uint64 seed;
     int64 open_price;
+    uint64 marketable_below;  // the hashes of stream "paper" that make an order marketable
     uint32 threshold;
-    float probability;
     uint32 max_qty;
     int32 noise_spread;
     int32 maker_half_spread;

@@ -15,15 +15,9 @@ DEVICE uint64 multiply(uint32 a, uint32 b) {
     return product;
 }
 
-DEVICE uint64 multiply_add(uint32 a, uint32 b, uint64 c) {
-    uint64 sum;
-    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(sum) : "r"(a), "r"(b), "l"(c));
-    return sum;
-}
-
-// A value of which the compiler knows nothing.
-DEVICE uint64 hidden(uint64 value) {
-    asm volatile("" : "+l"(value));
+// A value of which the compiler knows nothing: it is kept, not computed anew.
+DEVICE uint32 hidden(uint32 value) {
+    asm volatile("" : "+r"(value));
     return value;
 }
 
@@ -47,7 +41,7 @@ DEVICE PhiloxKeys philox_keys(uint64 key) {
     PhiloxKeys keys = {low, low + PHILOX_INCREMENT, high_word(key)};
 #pragma unroll
     for (uint32 round = 0; round < 5; ++round) {
-        keys.later[round] = (uint32)hidden(low + (round + 2) * PHILOX_INCREMENT);
+        keys.later[round] = hidden(low + (round + 2) * PHILOX_INCREMENT);
     }
     return keys;
 }
@@ -92,18 +86,24 @@ DEVICE uint64 paper_key(const Market& market, uint32 agent, uint32 channel) {
 // What a step adds to that key before it is mixed.
 DEVICE uint64 paper_step(uint32 step) { return PAPER_STEP * step + SM_INCREMENT; }
 
-// float32 in 0 .. 1 as the published engine rounds it: 53 bits, then to nearest even.
-DEVICE float paper_uniform(uint64 hashed) { return __ull2float_rn(hashed >> 11) * 0x1p-53f; }
-
-// Whether that is below one half: whether the 53 bits round to less than 2^52.
+// Whether that is below one half as float32: whether 53 bits round to less than 2^52.
 DEVICE bool paper_buys(uint64 hashed) { return high_word(hashed) < 0x7FFFFFC0u; }
 
-DEVICE bool paper_marketable(uint64 hashed, float probability) {
-    return paper_uniform(hashed) < probability;
+// floor(u * count), where u is in 0 .. 1 and both it and the product are rounded to float32 as in
+// the published engine: 53 bits of the hash, then to nearest even.
+DEVICE uint32 paper_below_exact(uint64 hashed, uint32 count) {
+    float uniform = __ull2float_rn(hashed >> 11) * 0x1p-53f;
+    return (uint32)__fmul_rn(uniform, (float)count);
 }
 
-DEVICE uint32 paper_below(uint64 hashed, float count) {
-    return (uint32)__fmul_rn(paper_uniform(hashed), count);
+// The same for a count of at most 128. Rounding changes the product by at most its part in 2^22,
+// and so the result only where the fraction, in 2^-32, is within 513 * count of a whole number.
+constexpr uint32 PAPER_MARGIN = 513 * 128 + 2;
+
+DEVICE uint32 paper_below(uint64 hashed, uint32 count) {
+    uint64 product = multiply(high_word(hashed), count);
+    bool sure = low_word(product) - PAPER_MARGIN < 0u - 2 * PAPER_MARGIN;
+    return sure ? high_word(product) : paper_below_exact(hashed, count);
 }
 
 // What chance gives one agent.
@@ -145,11 +145,9 @@ DEVICE Draw draw_wide(const Market& market, const PhiloxKeys& keys, const Philox
 
 DEVICE Draw draw_paper(const Market& market, uint32 agent, uint32 step) {
     uint64 by_step = paper_step(step);
-    float offsets = (float)(2 * market.noise_spread + 1);
-    return {paper_buys(mix64(paper_key(market, agent, SIDE) + by_step)),
-            paper_marketable(mix64(paper_key(market, agent, MARKETABLE) + by_step),
-                             market.probability),
-            1 + paper_below(mix64(paper_key(market, agent, QTY) + by_step), (float)market.max_qty),
-            (int32)paper_below(mix64(paper_key(market, agent, OFFSET) + by_step), offsets) -
+    auto draw = [&](uint32 channel) { return mix64(paper_key(market, agent, channel) + by_step); };
+    return {paper_buys(draw(SIDE)), draw(MARKETABLE) < market.marketable_below,
+            1 + paper_below_exact(draw(QTY), market.max_qty),
+            (int32)paper_below_exact(draw(OFFSET), 2 * market.noise_spread + 1) -
                 market.noise_spread};
 }
