@@ -15,12 +15,14 @@ class Order:
     """An order, on its way in or at rest."""
 
     order_id: int
-    side: Side
+    side: int
+    """A `Side`."""
     price: int | None
     """Its limit; None of a market order."""
     qty: int
     """Lots that are open."""
-    tif: TimeInForce = TimeInForce.GTC
+    tif: int = TimeInForce.GTC
+    """A `TimeInForce`."""
     owner: int = 0
     """0 is nobody."""
     filled: int = 0
@@ -30,7 +32,7 @@ class Order:
 class BookSide:
     """The resting buys, or the resting sells, of one book."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: int) -> None:
         self.side = side
         self.levels: dict[int, OrderedDict[int, Order]] = {}
         """price -> orders by id, in the order in which they came."""
@@ -76,14 +78,14 @@ class Book:
     """One book: two sides, and every resting order by its id."""
 
     def __init__(self) -> None:
-        self.sides = {side: BookSide(side) for side in Side}
+        self.sides = {int(side): BookSide(int(side)) for side in Side}
         self.live: dict[int, Order] = {}
-        self.counters = dict.fromkeys(Counter, 0)
+        self.counters = dict.fromkeys(map(int, Counter), 0)
         self.flags = Flag(0)
 
-    def opposite(self, side: Side) -> BookSide:
+    def opposite(self, side: int) -> BookSide:
         """Return the side that an order of `side` trades with."""
-        return self.sides[Side(-side)]
+        return self.sides[-side]
 
     def level_count(self) -> int:
         """Return at how many prices orders rest, both sides together."""

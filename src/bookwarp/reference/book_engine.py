@@ -11,7 +11,6 @@ from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.book_state import RESTING, BookState
 from bookwarp.spec.codes import NO_PRICE, Side
 from bookwarp.spec.events import EVENT, LEVEL_COLUMNS, Counter, Flag, Matched
-from bookwarp.spec.orders import Kind, Op, TimeInForce
 
 
 class ReferenceBookEngine:
@@ -39,9 +38,7 @@ class ReferenceBookEngine:
         for index, (row, owner) in enumerate(zip(orders.tolist(), whose, strict=True)):
             order_id, price, qty, number, op, side, kind, tif = row
             book = self._books[number]
-            message = Message(
-                Op(op), order_id, side, Kind(kind), TimeInForce(tif), price, qty, owner
-            )
+            message = Message(op, order_id, side, kind, tif, price, qty, owner)
             for event in apply_message(book, self._rules, message):
                 if events:
                     happened[number].append(
@@ -89,11 +86,11 @@ class ReferenceBookEngine:
         for number in range(self._count):
             if state.counters[number].any() or state.flags[number]:
                 book = self._books[number]
-                book.counters = dict(zip(Counter, state.counters[number].tolist(), strict=True))
+                book.counters = dict(enumerate(state.counters[number].tolist()))
                 book.flags = Flag(int(state.flags[number]))
         for row in state.orders.tolist():
             order_id, price, qty, filled, owner, number, side, tif, _ = row
-            order = Order(order_id, Side(side), price, qty, TimeInForce(tif), owner, filled)
+            order = Order(order_id, side, price, qty, tif, owner, filled)
             self._books[number].add(order)
 
 

@@ -1,6 +1,6 @@
 """What a message does to a book: price, then time. One rule a function."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from bookwarp.reference.book import Book, Order
@@ -13,11 +13,11 @@ from bookwarp.spec.orders import Kind, Op, TimeInForce
 class Message(NamedTuple):
     """One message to a book; see `bookwarp.spec.orders.ORDER`."""
 
-    op: Op
+    op: int
     order_id: int
     side: int
-    kind: Kind
-    tif: TimeInForce
+    kind: int
+    tif: int
     price: int
     qty: int
     owner: int = 0
@@ -26,18 +26,17 @@ class Message(NamedTuple):
 class Event(NamedTuple):
     """One event; see the table at `bookwarp.spec.events.EVENT`."""
 
-    type: EventType
+    type: int
     order_id: int
     side: int
     price: int
     qty: int
-    reason: Reason = Reason.NONE
+    reason: int = Reason.NONE
 
 
 def apply_message(book: Book, rules: BookRules, message: Message) -> list[Event]:
     """Do what a message asks for, or reject it; return the events in the order they happen."""
-    act = {Op.NEW: enter_new, Op.CANCEL: cancel_order, Op.MODIFY: modify_order}[message.op]
-    events = list(act(book, rules, message))
+    events = list(_ACTS[message.op](book, rules, message))
     book.counters[Counter.MESSAGES] += 1
     for event in events:
         count_event(book, event)
@@ -49,7 +48,7 @@ def enter_new(book: Book, rules: BookRules, message: Message) -> Iterator[Event]
     is_market = message.kind == Kind.MARKET
     order = Order(
         order_id=message.order_id,
-        side=Side(message.side),
+        side=message.side,
         price=None if is_market else message.price,
         qty=message.qty,
         tif=message.tif,
@@ -138,8 +137,10 @@ def reject_resting(book: Book, rules: BookRules, order: Order, leaving: Order | 
     if not may_rest(order):
         return Reason.NONE
     missing = missing_room(book, rules, order, leaving)
+    if not missing:
+        return Reason.NONE
     book.flags |= missing
-    return Reason.BOOK_FULL if missing else Reason.NONE
+    return Reason.BOOK_FULL
 
 
 def missing_room(book: Book, rules: BookRules, order: Order, leaving: Order | None) -> Flag:
@@ -267,17 +268,24 @@ def cancelled(order: Order, reason: Reason) -> Event:
 def count_event(book: Book, event: Event) -> None:
     """Count an event in the counters of its book."""
     if event.type == EventType.REJECTED:
-        book.counters[Counter(Counter.LOTS + event.reason)] += 1
+        book.counters[Counter.LOTS + event.reason] += 1
         return
-    counter = {
-        EventType.ACCEPTED: Counter.ACCEPTED,
-        EventType.MODIFIED: Counter.MODIFIED,
-        EventType.CANCELLED: Counter.CANCELLED,
-        EventType.TRADE: Counter.TRADES,
-    }[event.type]
-    book.counters[counter] += 1
+    book.counters[_COUNTED_AS[event.type]] += 1
     if event.type == EventType.TRADE:
         book.counters[Counter.LOTS] += event.qty
         if book.counters[Counter.LOTS] > INT64_MAX:
             book.counters[Counter.LOTS] -= 2**64
             book.flags |= Flag.LOTS_WRAPPED
+
+
+_ACTS: dict[int, Callable[[Book, BookRules, Message], Iterator[Event]]] = {
+    Op.NEW: enter_new,
+    Op.CANCEL: cancel_order,
+    Op.MODIFY: modify_order,
+}
+_COUNTED_AS: dict[int, Counter] = {
+    EventType.ACCEPTED: Counter.ACCEPTED,
+    EventType.MODIFIED: Counter.MODIFIED,
+    EventType.CANCELLED: Counter.CANCELLED,
+    EventType.TRADE: Counter.TRADES,
+}
