@@ -240,7 +240,7 @@ class Simulation:
         last_price, volume, trades, prev_mid2, base, pruned_bid and pruned_ask are int64 [market],
         as of a `Run`. "book" is [market, level] in signed lots, buys positive and sells negative,
         int32 as long as no side of a book can pass 2**31 - 1 lots, then int64. "best_bid_level" and
-        "best_ask_level" are int32 [market], -1 and `levels` where a side is empty.
+        "best_ask_level" are int64 [market], -1 and `levels` where a side is empty.
 
         They are the state itself: steps change them. Ask again after `resume` and when "book" may
         have become int64; arrays that were handed out stay valid memory as long as they are held.
