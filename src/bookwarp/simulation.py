@@ -255,6 +255,11 @@ class Simulation:
             raise EngineError(f"engine {self.engine!r} keeps no state on a device: use state()")
         return self._engine.device_arrays(part)
 
+    @property
+    def device_nbytes(self) -> int:
+        """Most bytes of GPU memory that were allocated at once so far; 0 on other engines."""
+        return self._engine.device_nbytes if isinstance(self._engine, DeviceEngine) else 0
+
     def digest(self) -> str:
         """Return the SHA-256 of the canonical state: the same on every engine and for every cut."""
         return self.state().digest()

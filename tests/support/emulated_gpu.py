@@ -36,6 +36,7 @@ class EmulatedGpu:
         self.stream = stream
         self.blocks = {}
         self.freed = []
+        self.peak_nbytes = 0
         self.launches = []
         self.fetching = {}
 
@@ -52,7 +53,12 @@ class EmulatedGpu:
         block = np.full(nbytes + 2 * GUARD, 0xA5, np.uint8)
         pointer = block.ctypes.data + GUARD
         self.blocks[pointer] = block
+        self.peak_nbytes = max(self.peak_nbytes, self.held_nbytes)
         return pointer
+
+    @property
+    def held_nbytes(self):
+        return sum(len(block) - 2 * GUARD for block in self.blocks.values())
 
     def release(self, pointer):
         block = self.blocks.pop(pointer)

@@ -11,6 +11,7 @@ from bookwarp.engines import registry
 from bookwarp.engines.cpu.engine import CpuEngine
 from bookwarp.engines.cuda import rows as row_module
 from bookwarp.engines.cuda.engine import CudaEngine
+from bookwarp.engines.cuda.part import part_nbytes
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError, ParameterError
@@ -319,6 +320,38 @@ def test_all_memory_is_given_back(emulated_gpus):
     assert emulated_gpus[0].blocks
     del running
     assert not emulated_gpus[0].blocks
+
+
+@pytest.mark.parametrize(
+    "given, record",
+    [
+        ({}, ()),
+        ({}, ("last", "volume")),
+        ({"mix": None, "agent_types": np.zeros((9, 70), int)}, "last"),
+        ({"noise_spread": 40, "levels": 9000}, ()),
+    ],
+)
+def test_memory_is_told_to_the_byte_and_asked_for_before(cuda, emulated_gpus, given, record):
+    auction = CallAuction.of(9, **{"agents": 70, "levels": 24, **given})
+    plan = RecordPlan.of(auction, record)
+    running = cuda(auction, plan)
+    running.run(2, plan.allocate(auction, 2))
+    assert running.device_nbytes == sum(gpu.held_nbytes for gpu in emulated_gpus)
+    key = emulated_gpus[0].launches[0][1]
+    for part in running._parts:
+        assert part.gpu.held_nbytes == part_nbytes(
+            key, part.slice, plan, EmulatedGpu.multiprocessors
+        )
+
+
+def test_memory_that_was_given_back_still_counts(emulated_gpus):
+    auction = CallAuction.of(2, agents=4, levels=8, max_qty=10, open_depth=INT32_MAX - 120)
+    running = CudaEngine(auction, NO_ROWS)
+    running.run(3, {})
+    narrow = running.device_nbytes
+    running.run(1, {})
+    assert emulated_gpus[0].held_nbytes == narrow + 2 * 8 * 4
+    assert running.device_nbytes == narrow + 2 * 8 * 8, "both books are there for a moment"
 
 
 @pytest.mark.parametrize("open_depth", [8, 2**40])

@@ -11,6 +11,7 @@ from bookwarp.engines.cuda.gpu import Gpu, Memory
 from bookwarp.engines.cuda.kernel_key import LANES, KernelKey
 from bookwarp.engines.cuda.layout import (
     MARKET,
+    ROWS,
     SCALARS,
     lay_out_book,
     lay_out_scalars,
@@ -193,7 +194,8 @@ def part_nbytes(key: KernelKey, markets: Slice, plan: RecordPlan, multiprocessor
     each = MARKET.itemsize + key.levels * key.lots.itemsize
     scratch = grid_of(key, markets.count, multiprocessors) * key.scratch_bytes
     state = markets.count * each + scalars_nbytes(markets.count)
-    return state + types + scratch + 2 * choose_capacity(row) * row
+    rows = 2 * choose_capacity(row) * (row + ROWS.itemsize) if row else 0
+    return state + types + scratch + rows
 
 
 def scalars_nbytes(markets: int) -> int:
