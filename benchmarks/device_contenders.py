@@ -10,7 +10,7 @@ from typing import Any
 
 from cases import Case, Group
 from contender import Outcome, call_auction, outcome_of
-from gpu import free_bytes, gpu_present, time_on_stream
+from gpu import gpu_present, time_on_stream
 
 from bookwarp.engines.registry import engine_class, engine_status
 from bookwarp.simulation import Simulation
@@ -18,10 +18,7 @@ from bookwarp.spec.record import RecordPlan
 
 
 class CudaEngine:
-    """bookwarp's engine on a GPU, all steps of a run in one call, on a stream of ours.
-
-    Its memory is what the driver has less of while the engine lives: whole pages.
-    """
+    """bookwarp's engine on a GPU, all steps of a run in one call, on a stream of ours."""
 
     name = "cuda"
     same_draws = True
@@ -48,17 +45,13 @@ class CudaEngine:
         auction = call_auction(case)
         plan = RecordPlan.of(auction, case.record)
         stream = make_current().create_stream()
-        gc.collect()
-        before = free_bytes()
         engine: Any = engine_class(self.name)(auction, plan, cuda_stream=stream)
         rows = plan.allocate(auction, plan.rows(0, steps))
         seconds, kernel_seconds = time_on_stream(
             lambda: engine.run(steps, rows), int(stream.handle), engine.wait
         )
-        held = before - free_bytes()
-        return outcome_of(
-            engine.read_state(), seconds, kernel_seconds=kernel_seconds, device_bytes=held
-        )
+        more = {"kernel_seconds": kernel_seconds, "device_bytes": engine.device_nbytes}
+        return outcome_of(engine.read_state(), seconds, **more)
 
     def _run_calls(self, case: Case, steps: int) -> Outcome:
         """Time `Simulation.step(1)`, one call after the other, as a learner calls it."""
@@ -70,7 +63,8 @@ class CudaEngine:
                 simulation.step(1)
 
         seconds, _ = time_on_stream(call_all, None)
-        return outcome_of(simulation.state(), seconds)
+        held = simulation.device_nbytes
+        return outcome_of(simulation.state(), seconds, device_bytes=held)
 
     def release(self) -> None:
         """Nothing is kept between runs."""

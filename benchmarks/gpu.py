@@ -64,11 +64,6 @@ def synchronize() -> None:
     call_driver("cuCtxSynchronize")
 
 
-def free_bytes() -> int:
-    """Return how much of the GPU's memory is free."""
-    return int(call_driver("cuMemGetInfo")[0])
-
-
 def gpu_present() -> bool:
     """Return whether the driver finds a GPU; needs the package cuda-bindings."""
     try:

@@ -15,7 +15,7 @@ Row = dict[str, Any]
 _CHEAP_SECONDS = 0.25
 """A trial that takes no longer is repeated also when the time of the case is spent."""
 _DEVICE_METHOD = {
-    "cuda": "free memory of the device that the engine takes, whole pages",
+    "cuda": "allocations on the device",
     "naive-cuda": "allocations on the device",
     "torch": "PyTorch's peak of allocated memory, from building to the end",
     "jax": "XLA's account of the compiled program: state, constants and scratch",

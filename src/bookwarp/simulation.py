@@ -240,7 +240,7 @@ class Simulation:
         last_price, volume, trades, prev_mid2, base, pruned_bid and pruned_ask are int64 [market],
         as of a `Run`. "book" is [market, level] in signed lots, buys positive and sells negative,
         int32 as long as no side of a book can pass 2**31 - 1 lots, then int64. "best_bid_level" and
-        "best_ask_level" are int32 [market], -1 and `levels` where a side is empty.
+        "best_ask_level" are int64 [market], -1 and `levels` where a side is empty.
 
         They are the state itself: steps change them. Ask again after `resume` and when "book" may
         have become int64; arrays that were handed out stay valid memory as long as they are held.
@@ -254,6 +254,11 @@ class Simulation:
         if not isinstance(self._engine, DeviceEngine):
             raise EngineError(f"engine {self.engine!r} keeps no state on a device: use state()")
         return self._engine.device_arrays(part)
+
+    @property
+    def device_nbytes(self) -> int:
+        """Most bytes of GPU memory that were allocated at once so far; 0 on other engines."""
+        return self._engine.device_nbytes if isinstance(self._engine, DeviceEngine) else 0
 
     def digest(self) -> str:
         """Return the SHA-256 of the canonical state: the same on every engine and for every cut."""

@@ -43,15 +43,25 @@ def from_torch(array):
     return pytest.importorskip("torch").from_dlpack(array)
 
 
+def from_jax(array):
+    return pytest.importorskip("jax").dlpack.from_dlpack(array)
+
+
 def to_numpy(array):
-    return array.get() if hasattr(array, "get") else array.cpu().numpy()
+    if hasattr(array, "get"):
+        return array.get()
+    return array.cpu().numpy() if hasattr(array, "cpu") else np.asarray(array)
 
 
 def address(array):
-    return array.data.ptr if hasattr(array, "get") else array.data_ptr()
+    if hasattr(array, "get"):
+        return array.data.ptr
+    return array.data_ptr() if hasattr(array, "data_ptr") else array.unsafe_buffer_pointer()
 
 
-TAKERS = [from_cupy_by_dlpack, from_cupy_by_interface, from_torch]
+# What JAX has taken is constant to it: it may keep a copy that it made for the host.
+WATCHERS = [from_cupy_by_dlpack, from_cupy_by_interface, from_torch]
+TAKERS = [*WATCHERS, from_jax]
 
 
 @pytest.mark.parametrize("take", TAKERS)
@@ -66,7 +76,7 @@ def test_arrays_are_the_state_without_a_copy(take):
     np.testing.assert_array_equal(to_numpy(take(arrays["book"])), state.bid - state.ask)
 
 
-@pytest.mark.parametrize("take", TAKERS)
+@pytest.mark.parametrize("take", WATCHERS)
 def test_arrays_show_the_steps_that_follow(take):
     simulation = running()
     volume, book = (take(simulation.device_arrays()[name]) for name in ("volume", "book"))
@@ -98,22 +108,6 @@ def test_wide_lots_are_wide_arrays(take):
     state = simulation.state()
     assert to_numpy(book).dtype == np.int64
     np.testing.assert_array_equal(to_numpy(book), state.bid - state.ask)
-
-
-def test_jax_takes_the_book():
-    jax = pytest.importorskip("jax")
-    simulation = running()
-    state = simulation.state()
-    book = jax.dlpack.from_dlpack(simulation.device_arrays()["book"])
-    np.testing.assert_array_equal(np.asarray(book), state.bid - state.ask)
-
-
-def test_jax_takes_totals_that_were_made_compact():
-    jax, cupy = pytest.importorskip("jax"), pytest.importorskip("cupy")
-    simulation = running()
-    volume = cupy.from_dlpack(simulation.device_arrays()["volume"])
-    found = jax.dlpack.from_dlpack(cupy.ascontiguousarray(volume))
-    np.testing.assert_array_equal(np.asarray(found), simulation.state().volume)
 
 
 def test_a_copy_and_another_device_are_refused():

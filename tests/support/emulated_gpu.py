@@ -12,7 +12,7 @@ import pytest
 from plain_model import PlainMarket, splitmix64
 
 from bookwarp.engines.cuda import engine, part
-from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS
+from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS, scalars_pitch
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import EngineError
 
@@ -36,6 +36,7 @@ class EmulatedGpu:
         self.stream = stream
         self.blocks = {}
         self.freed = []
+        self.peak_nbytes = 0
         self.launches = []
         self.fetching = {}
 
@@ -52,7 +53,12 @@ class EmulatedGpu:
         block = np.full(nbytes + 2 * GUARD, 0xA5, np.uint8)
         pointer = block.ctypes.data + GUARD
         self.blocks[pointer] = block
+        self.peak_nbytes = max(self.peak_nbytes, self.held_nbytes)
         return pointer
+
+    @property
+    def held_nbytes(self):
+        return sum(len(block) - 2 * GUARD for block in self.blocks.values())
 
     def release(self, pointer):
         block = self.blocks.pop(pointer)
@@ -115,12 +121,13 @@ def run_kernel(key, markets, books, scalars, types, rows, scratch, count, first_
     assert all(isinstance(each, np.uint32) for each in (count, first_step, steps))
     parameters = array_at(markets, MARKET, int(count))
     book = array_at(books, key.lots, int(count), key.levels)
-    state = array_at(scalars, SCALARS, int(count))
+    state = array_at(scalars, np.int64, len(SCALARS), scalars_pitch(int(count)))
     pitch = -(-key.agents // 64) * 64
     given = array_at(types, np.uint8, int(count), pitch) if types else None
     recorder = Recorder(array_at(rows, ROWS, 1)[0], int(count), key.levels) if rows else None
     for market in range(int(count)):
-        plain = take_up(key, parameters[market], book[market], state[market])
+        own = Scalars(state[:, market])
+        plain = take_up(key, parameters[market], book[market], own)
         plain.types = types_of(key, parameters[market], None if given is None else given[market])
         plain.steps = int(first_step)
         row = 0
@@ -129,7 +136,20 @@ def run_kernel(key, markets, books, scalars, types, rows, scratch, count, first_
             if recorder and plain.steps % recorder.every == 0:
                 recorder.record(row, market, int(parameters[market]["book_row"]), plain)
                 row += 1
-        put_down(plain, book[market], state[market])
+        put_down(plain, book[market], own)
+
+
+class Scalars:
+    """The scalars of one market by name."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __getitem__(self, name):
+        return self.values[SCALARS.index(name)]
+
+    def __setitem__(self, name, value):
+        self.values[SCALARS.index(name)] = value
 
 
 def take_up(key, row, book, scalars):

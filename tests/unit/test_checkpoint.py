@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bookwarp as bw
-from bookwarp.results import checkpoint as checkpoints
+from bookwarp.results import archive as archives
 from bookwarp.results import output, provenance
 from bookwarp.results.checkpoint import check_writable, read_checkpoint, write_checkpoint
 from bookwarp.spec.errors import ParameterError, StoreError
@@ -241,7 +241,7 @@ def test_full_disk_leaves_the_checkpoint_before_it(saved, tmp_path, monkeypatch)
     def fail(path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoints, "_seal", fail)
+    monkeypatch.setattr(archives, "_seal", fail)
     with pytest.raises(StoreError, match=r"here\.ckpt cannot be written: the disk is full"):
         simulation_of("plain").step(7).save(saved)
     assert saved.read_bytes() == before

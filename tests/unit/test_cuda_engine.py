@@ -11,6 +11,7 @@ from bookwarp.engines import registry
 from bookwarp.engines.cpu.engine import CpuEngine
 from bookwarp.engines.cuda import rows as row_module
 from bookwarp.engines.cuda.engine import CudaEngine
+from bookwarp.engines.cuda.part import part_nbytes
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError, ParameterError
@@ -321,6 +322,38 @@ def test_all_memory_is_given_back(emulated_gpus):
     assert not emulated_gpus[0].blocks
 
 
+@pytest.mark.parametrize(
+    "given, record",
+    [
+        ({}, ()),
+        ({}, ("last", "volume")),
+        ({"mix": None, "agent_types": np.zeros((9, 70), int)}, "last"),
+        ({"noise_spread": 40, "levels": 9000}, ()),
+    ],
+)
+def test_memory_is_told_to_the_byte_and_asked_for_before(cuda, emulated_gpus, given, record):
+    auction = CallAuction.of(9, **{"agents": 70, "levels": 24, **given})
+    plan = RecordPlan.of(auction, record)
+    running = cuda(auction, plan)
+    running.run(2, plan.allocate(auction, 2))
+    assert running.device_nbytes == sum(gpu.held_nbytes for gpu in emulated_gpus)
+    key = emulated_gpus[0].launches[0][1]
+    for part in running._parts:
+        assert part.gpu.held_nbytes == part_nbytes(
+            key, part.slice, plan, EmulatedGpu.multiprocessors
+        )
+
+
+def test_memory_that_was_given_back_still_counts(emulated_gpus):
+    auction = CallAuction.of(2, agents=4, levels=8, max_qty=10, open_depth=INT32_MAX - 120)
+    running = CudaEngine(auction, NO_ROWS)
+    running.run(3, {})
+    narrow = running.device_nbytes
+    running.run(1, {})
+    assert emulated_gpus[0].held_nbytes == narrow + 2 * 8 * 4
+    assert running.device_nbytes == narrow + 2 * 8 * 8, "both books are there for a moment"
+
+
 @pytest.mark.parametrize("open_depth", [8, 2**40])
 def test_arrays_on_the_device_are_the_state(cuda, emulated_gpus, open_depth):
     auction, _ = build("following", "default", "runaway", open_price=-5, open_depth=open_depth)
@@ -331,10 +364,8 @@ def test_arrays_on_the_device_are_the_state(cuda, emulated_gpus, open_depth):
         for name, array in running.device_arrays(part).items():
             interface = array.__cuda_array_interface__
             assert (interface["shape"], interface["typestr"]) == (array.shape, array.dtype.str)
-            view = np.lib.stride_tricks.as_strided(
-                array_at(interface["data"][0], array.dtype, 1), array.shape, interface["strides"]
-            )
-            found[name].append(view.copy())
+            assert interface["strides"] is None
+            found[name].append(array_at(interface["data"][0], array.dtype, *array.shape).copy())
     found = {name: np.concatenate(parts) for name, parts in found.items()}
     state = running.read_state()
     np.testing.assert_array_equal(found.pop("book"), state.bid - state.ask)

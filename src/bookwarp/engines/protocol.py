@@ -37,5 +37,9 @@ class Engine(Protocol):
 class DeviceEngine(Engine, Protocol):
     """An engine that keeps its state on devices, and returns from `run` at once."""
 
+    @property
+    def device_nbytes(self) -> int:
+        """Most bytes that were allocated at once so far, on all devices together."""
+
     def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
         """Return the state on one of the devices by name, as arrays to share by DLPack."""

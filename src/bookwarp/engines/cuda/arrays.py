@@ -1,15 +1,16 @@
 """Arrays of the state where it is, in the memory of a GPU, for libraries that work there."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from bookwarp.engines.cuda.gpu import Memory
-from bookwarp.engines.cuda.layout import SCALARS
+from bookwarp.engines.cuda.layout import SCALARS, scalars_pitch
 from bookwarp.engines.cuda.part import Part
 
-# name of the array -> field of the structure
-_FIELDS = {
+# name of the array -> which of SCALARS
+_SCALARS = {
     "last_price": "last",
     "volume": "volume",
     "trades": "trades",
@@ -21,6 +22,7 @@ _FIELDS = {
     "best_ask_level": "best_ask",
 }
 
+_WIDE = np.dtype(np.int64)
 _CUDA = 2
 """Code of CUDA memory in DLPack."""
 
@@ -32,21 +34,15 @@ class DeviceArray:
     written there the simulation takes as its own state.
 
     Attributes:
-        shape, dtype, strides: as of a NumPy array; strides in bytes.
+        shape, dtype: as of a NumPy array in C order.
         device: number of the GPU.
     """
 
     def __init__(
-        self,
-        memory: Memory,
-        offset: int,
-        shape: tuple[int, ...],
-        dtype: np.dtype,
-        strides: tuple[int, ...],
+        self, memory: Memory, offset: int, shape: tuple[int, ...], dtype: np.dtype
     ) -> None:
         self.shape = shape
         self.dtype = dtype
-        self.strides = strides
         self.device = memory.gpu.ordinal
         self._memory = memory
         self._pointer = memory.pointer + offset
@@ -58,7 +54,7 @@ class DeviceArray:
             "version": 3,
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "strides": self.strides,
+            "strides": None,
             "data": (self._pointer, False),
             "stream": self._memory.gpu.stream_handle,
         }
@@ -95,12 +91,11 @@ class DeviceArray:
         gpu = self._memory.gpu
         if stream != -1:
             gpu.order_before(stream or 1)
-        size = self._memory.pointer + self._memory.nbytes - self._pointer
+        size = prod(self.shape) * self.dtype.itemsize
         with gpu:
             view = StridedMemoryView.from_buffer(
                 Buffer.from_handle(self._pointer, size, owner=self._memory),
                 self.shape,
-                tuple(stride // self.dtype.itemsize for stride in self.strides),
                 dtype=self.dtype,
             )
             return view.__dlpack__(max_version=max_version)
@@ -118,12 +113,8 @@ def device_arrays(part: Part, levels: int) -> dict[str, DeviceArray]:
     """
     markets = part.slice.count
     arrays = {}
-    for name, field in _FIELDS.items():
-        assert SCALARS.fields is not None
-        dtype, offset = SCALARS.fields[field][:2]
-        arrays[name] = DeviceArray(part.scalars, offset, (markets,), dtype, (SCALARS.itemsize,))
-    width = part.lots.itemsize
-    arrays["book"] = DeviceArray(
-        part.book, 0, (markets, levels), part.lots, (levels * width, width)
-    )
+    for name, scalar in _SCALARS.items():
+        offset = SCALARS.index(scalar) * scalars_pitch(markets) * _WIDE.itemsize
+        arrays[name] = DeviceArray(part.scalars, offset, (markets,), _WIDE)
+    arrays["book"] = DeviceArray(part.book, 0, (markets, levels), part.lots)
     return arrays

@@ -139,6 +139,14 @@ class CudaEngine:
         return device_arrays(self._parts[part], self._auction.levels)
 
     @property
+    def device_nbytes(self) -> int:
+        """Most bytes that were allocated at once so far, on all devices together.
+
+        They are the bytes that were asked for: the driver hands out whole pages.
+        """
+        return sum(part.gpu.peak_nbytes for part in self._parts)
+
+    @property
     def _records(self) -> bool:
         return bool(self._plan.series) or len(self._plan.book_markets) > 0
 

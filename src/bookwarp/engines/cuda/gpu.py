@@ -62,6 +62,9 @@ class Gpu:
         from cuda.core import LaunchConfig, Stream, launch
 
         self.ordinal = ordinal
+        self.peak_nbytes = 0
+        """Most bytes that `claim` had given out at once; not what the driver rounds them up to."""
+        self._held: dict[int, int] = {}
         self._driver = driver
         self._launch, self._config = launch, LaunchConfig
         self._device, self._context = _device_and_context(ordinal)
@@ -97,15 +100,19 @@ class Gpu:
         """Return the address of `nbytes` new bytes; `Memory` is how to hold them."""
         with self:
             try:
-                return int(_checked(self._driver.cuMemAlloc(max(1, nbytes))))
+                pointer = int(_checked(self._driver.cuMemAlloc(max(1, nbytes))))
             except EngineError as error:
                 raise EngineError(
                     f"GPU {self.ordinal} has no {nbytes / 1e9:.3g} GB of memory left: lower "
                     f"markets or levels, or use more devices ({error})"
                 ) from error
+        self._held[pointer] = nbytes
+        self.peak_nbytes = max(self.peak_nbytes, sum(self._held.values()))
+        return pointer
 
     def release(self, pointer: int) -> None:
         """Free what `claim` returned."""
+        del self._held[pointer]
         with self:
             self._driver.cuMemFree(pointer)
 

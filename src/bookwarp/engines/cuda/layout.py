@@ -30,20 +30,12 @@ MARKET = np.dtype(
     align=True,
 )
 
-SCALARS = np.dtype(
-    [
-        ("last", np.int64),
-        ("prev_mid2", np.int64),
-        ("base", np.int64),
-        ("volume", np.int64),
-        ("trades", np.int64),
-        ("pruned_bid", np.int64),
-        ("pruned_ask", np.int64),
-        ("best_bid", np.int32),
-        ("best_ask", np.int32),
-    ],
-    align=True,
+SCALARS = (
+    *("last", "prev_mid2", "base", "volume", "trades", "pruned_bid", "pruned_ask"),
+    *("best_bid", "best_ask"),
 )
+"""Arrays int64 [market] in the memory for scalars, in this order, `scalars_pitch` entries apart."""
+_SCALARS_PITCH = 32
 
 BOOK_SIDES = ("book_bid", "book_ask")
 
@@ -53,7 +45,7 @@ ROWS = np.dtype(
     align=True,
 )
 
-STRUCTURES = {"Market": MARKET, "Scalars": SCALARS, "Rows": ROWS}
+STRUCTURES = {"Market": MARKET, "Rows": ROWS}
 
 _KEPT = tuple(name for name, (dims, _, _) in STATE_LAYOUT.items() if dims == ("market",))
 _NOT_RECORDED = -1
@@ -74,6 +66,13 @@ def layout_assertions() -> str:
         for field, (kind, offset, *_) in dtype.fields.items():
             sizes.append(f"static_assert(sizeof({name}::{field}) == {kind.itemsize}, {says}")
             places.append(f"static_assert(__builtin_offsetof({name}, {field}) == {offset}, {says}")
+    for number, name in enumerate(SCALARS):
+        says = f'"{name} is not number {number} of SCALARS in layout.py");'
+        sizes.append(f"static_assert((int)Scalar::{name} == {number}, {says}")
+    sizes.append(
+        f"static_assert(SCALARS_PITCH == {_SCALARS_PITCH}, "
+        f'"scalars do not begin where layout.py puts them");'
+    )
     known = "#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1305"
     return "\n".join([*sizes, known, *places, "#endif", ""])
 
@@ -116,22 +115,30 @@ def lay_out_book(state: State, lots: np.dtype) -> np.ndarray:
     return np.asarray((state.bid - state.ask).astype(lots))
 
 
+def scalars_pitch(markets: int) -> int:
+    """Return how many entries the arrays of scalars are apart: each begins at 256 bytes."""
+    return -(-markets // _SCALARS_PITCH) * _SCALARS_PITCH
+
+
 def lay_out_scalars(state: State) -> np.ndarray:
-    """Return all of a state that is not the book, SCALARS [market]."""
-    levels = state.bid.shape[1]
-    rows = np.zeros(len(state.last), SCALARS)
-    for name in _KEPT:
-        rows[name] = getattr(state, name)
+    """Return all of a state that is not the book, int64 [SCALARS, pitch]."""
+    markets, levels = state.bid.shape
     bids, asks = state.bid > 0, state.ask > 0
     highest = levels - 1 - np.argmax(bids[:, ::-1], axis=1)
-    rows["best_bid"] = np.where(bids.any(axis=1), highest, -1)
-    rows["best_ask"] = np.where(asks.any(axis=1), np.argmax(asks, axis=1), levels)
-    return rows
+    best = {
+        "best_bid": np.where(bids.any(axis=1), highest, -1),
+        "best_ask": np.where(asks.any(axis=1), np.argmax(asks, axis=1), levels),
+    }
+    arrays = np.zeros((len(SCALARS), scalars_pitch(markets)), np.int64)
+    for array, name in zip(arrays, SCALARS, strict=True):
+        array[:markets] = best[name] if name in best else getattr(state, name)
+    return arrays
 
 
 def read_out_state(step: int, books: list[np.ndarray], scalars: list[np.ndarray]) -> State:
     """Return the state in consecutive blocks of books and scalars; the inverse of the above."""
-    shape = (sum(len(book) for book in books), books[0].shape[1])
+    counts = [len(book) for book in books]
+    shape = (sum(counts), books[0].shape[1])
     bid, ask = np.empty(shape, np.int64), np.empty(shape, np.int64)
     first = 0
     for book in books:
@@ -140,5 +147,6 @@ def read_out_state(step: int, books: list[np.ndarray], scalars: list[np.ndarray]
         np.negative(book, out=ask[part])
         np.maximum(ask[part], 0, out=ask[part])
         first += len(book)
-    kept = {name: np.concatenate([rows[name] for rows in scalars]) for name in _KEPT}
-    return State(step, bid=bid, ask=ask, **kept)
+    each = [arrays[:, :count] for arrays, count in zip(scalars, counts, strict=True)]
+    kept = dict(zip(SCALARS, np.concatenate(each, axis=1), strict=True))
+    return State(step, bid=bid, ask=ask, **{name: kept[name].copy() for name in _KEPT})

@@ -11,10 +11,12 @@ from bookwarp.engines.cuda.gpu import Gpu, Memory
 from bookwarp.engines.cuda.kernel_key import LANES, KernelKey
 from bookwarp.engines.cuda.layout import (
     MARKET,
+    ROWS,
     SCALARS,
     lay_out_book,
     lay_out_scalars,
     lay_out_types,
+    scalars_pitch,
 )
 from bookwarp.engines.cuda.rows import RowBuffer, choose_capacity, row_nbytes, row_shapes
 from bookwarp.spec.record import RecordPlan
@@ -103,7 +105,7 @@ class Part:
         self._count = np.uint32(markets.count)
         self._markets = _upload(gpu, markets.markets)
         self._types = None if markets.types is None else _upload(gpu, lay_out_types(markets.types))
-        self.scalars = Memory(gpu, markets.count * SCALARS.itemsize)
+        self.scalars = Memory(gpu, scalars_nbytes(markets.count))
         self.book, self.lots = self._allocate_book(lots), lots
         self._scratch: Memory | None = None
         self._prepared: dict[KernelKey, _Prepared] = {}
@@ -122,9 +124,9 @@ class Part:
         self.gpu.write(self.scalars, lay_out_scalars(own))
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the signed books, lots [market, level], and SCALARS [market]."""
+        """Return the signed books, lots [market, level], and scalars, int64 [SCALARS, pitch]."""
         book = np.empty((self.slice.count, self._levels), self.lots)
-        scalars = np.empty(self.slice.count, SCALARS)
+        scalars = np.empty((len(SCALARS), scalars_pitch(self.slice.count)), np.int64)
         return self.gpu.read(self.book, book), self.gpu.read(self.scalars, scalars)
 
     def prepare(self, key: KernelKey) -> None:
@@ -189,9 +191,16 @@ def part_nbytes(key: KernelKey, markets: Slice, plan: RecordPlan, multiprocessor
     """Return the memory of the device that a part takes, recorded rows included."""
     row = row_nbytes(row_shapes(plan, markets.count, markets.books, key.levels))
     types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
-    each = MARKET.itemsize + SCALARS.itemsize + key.levels * key.lots.itemsize
+    each = MARKET.itemsize + key.levels * key.lots.itemsize
     scratch = grid_of(key, markets.count, multiprocessors) * key.scratch_bytes
-    return markets.count * each + types + scratch + 2 * choose_capacity(row) * row
+    state = markets.count * each + scalars_nbytes(markets.count)
+    rows = 2 * choose_capacity(row) * (row + ROWS.itemsize) if row else 0
+    return state + types + scratch + rows
+
+
+def scalars_nbytes(markets: int) -> int:
+    """Return the memory of all scalars of some markets."""
+    return len(SCALARS) * scalars_pitch(markets) * 8
 
 
 def _upload(gpu: Gpu, array: np.ndarray) -> Memory:

@@ -222,7 +222,7 @@ SELDOM Outcome clear_book(Lots* book, Incoming incoming, int32 low, int32 high, 
 
 // Move the window over a following grid up by `shift` levels; the lots that fall off are added to
 // the scalars. The book lies in memory.
-SELDOM void shift_book(Lots* book, int64 shift, Scalars& scalars, uint32 lane) {
+SELDOM void shift_book(Lots* book, int64 shift, Scalars scalars, uint32 lane) {
     int64 fallen_bid = 0, fallen_ask = 0;
     int32 tiles = (LEVELS + LANES - 1) / LANES;
     for (int32 tile = 0; tile < tiles; ++tile) {
@@ -245,6 +245,6 @@ SELDOM void shift_book(Lots* book, int64 shift, Scalars& scalars, uint32 lane) {
         fallen_bid += __shfl_xor_sync(ALL_LANES, fallen_bid, by);
         fallen_ask += __shfl_xor_sync(ALL_LANES, fallen_ask, by);
     }
-    if (lane == 0) scalars.pruned_bid += fallen_bid;
-    if (lane == 0) scalars.pruned_ask += fallen_ask;
+    if (lane == 0) scalars[Scalar::pruned_bid] += fallen_bid;
+    if (lane == 0) scalars[Scalar::pruned_ask] += fallen_ask;
 }

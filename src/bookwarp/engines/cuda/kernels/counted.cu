@@ -133,7 +133,7 @@ SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 b
 }
 
 extern "C" __global__ void __launch_bounds__(LANES, BLOCKS_PER_SM)
-run_counted(const Market* markets, Lots* books, Scalars* all_scalars, const uint8* all_types,
+run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8* all_types,
             const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
             uint32 steps) {
     const uint32 thread = threadIdx.x, lane = thread % GROUP, group = thread / GROUP;
@@ -149,7 +149,7 @@ run_counted(const Market* markets, Lots* books, Scalars* all_scalars, const uint
 #if PAPER
     keep_keys(market, lane);
 #endif
-    Scalars& scalars = all_scalars[m];
+    const Scalars scalars = scalars_of(all_scalars, market_count, m);
     Lots* book = books + (uint64)m * LEVELS;
     const uint8* types = all_types + (GIVEN_TYPES ? (uint64)m * TYPES_PITCH : 0);
     Live live = take_up(scalars, market);
@@ -171,7 +171,8 @@ run_counted(const Market* markets, Lots* books, Scalars* all_scalars, const uint
             __syncwarp();
             Tick shift = __shfl_sync(ALL_LANES, window_shift(mid2), g * GROUP);
             uint32 moved = first_market + g;
-            int2 quotes = move_window(books + (uint64)moved * LEVELS, shift, all_scalars[moved], thread);
+            Scalars its = scalars_of(all_scalars, market_count, moved);
+            int2 quotes = move_window(books + (uint64)moved * LEVELS, shift, its, thread);
             if (group == g) {
                 follow_window(shift, quotes, live);
                 mid2 -= 2 * shift;

@@ -88,7 +88,7 @@ DEVICE void send_all(const Market& market, const PhiloxKeys& keys, const uint8* 
 }
 
 extern "C" __global__ void __launch_bounds__(LANES)
-run_general(const Market* markets, Lots* books, Scalars* all_scalars, const uint8* all_types,
+run_general(const Market* markets, Lots* books, int64* all_scalars, const uint8* all_types,
             const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
             uint32 steps) {
     uint32 lane = threadIdx.x;
@@ -102,7 +102,7 @@ run_general(const Market* markets, Lots* books, Scalars* all_scalars, const uint
 
     for (uint32 m = blockIdx.x; m < market_count; m += gridDim.x) {
         const Market market = markets[m];
-        Scalars& scalars = all_scalars[m];
+        const Scalars scalars = scalars_of(all_scalars, market_count, m);
         Lots* book = books + (uint64)m * LEVELS;
         const uint8* types = all_types + (GIVEN_TYPES ? (uint64)m * TYPES_PITCH : 0);
         const PhiloxKeys keys = philox_keys(market.key);

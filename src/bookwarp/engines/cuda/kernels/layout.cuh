@@ -50,18 +50,32 @@ struct Market {
     uint32 two_max_qty;
 };
 
-// Everything of the state that is not the book. Book and scalars stay on the device.
-struct Scalars {
-    int64 last;       // tick
-    int64 prev_mid2;  // half tick from base
-    int64 base;       // tick
-    int64 volume;
-    int64 trades;
-    int64 pruned_bid;
-    int64 pruned_ask;
-    int32 best_bid;  // level, -1 if there is none
-    int32 best_ask;  // level, LEVELS if there is none
+// Everything of the state that is not the book, of one market. Each scalar is an array [market] of
+// its own, int64, so that other libraries can take it; arrays begin where XLA and vectors want them
+// to. Book and scalars stay on the device.
+enum class Scalar : uint32 {
+    last,       // tick
+    prev_mid2,  // half tick from base
+    base,       // tick
+    volume,
+    trades,
+    pruned_bid,
+    pruned_ask,
+    best_bid,  // level, -1 if there is none
+    best_ask,  // level, LEVELS if there is none
 };
+constexpr uint32 SCALARS_PITCH = 32;  // arrays hold a multiple of this many markets
+
+struct Scalars {
+    int64* first;  // of this market
+    uint64 pitch;
+
+    DEVICE_MEMBER int64& operator[](Scalar name) const { return first[(uint64)name * pitch]; }
+};
+
+DEVICE Scalars scalars_of(int64* all, uint32 market_count, uint32 market) {
+    return {all + market, ((uint64)market_count + SCALARS_PITCH - 1) / SCALARS_PITCH * SCALARS_PITCH};
+}
 
 // Buffers for recorded rows, [row, market]; null where a series is not recorded.
 struct Rows {

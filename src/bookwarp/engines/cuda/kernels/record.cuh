@@ -34,11 +34,11 @@ SELDOM void record_book(const Rows& rows, uint64 at, uint32 row, const Market& m
 
 // Write the series that need no book. `at` is the row's place for this market. Called by one lane.
 DEVICE void record_row(const Rows& rows, uint64 at, const Live& live, const Scalars& before) {
-    int64 base = FOLLOWING ? before.base : 0;
+    int64 base = FOLLOWING ? before[Scalar::base] : 0;
     int64 best_bid = live.best_bid >= 0 ? base + live.best_bid : NO_PRICE;
     int64 best_ask = live.best_ask < LEVELS ? base + live.best_ask : NO_PRICE;
     if (rows.last) rows.last[at] = base + live.last;
-    if (rows.volume) rows.volume[at] = before.volume + live.volume;
+    if (rows.volume) rows.volume[at] = before[Scalar::volume] + live.volume;
     if (rows.mid2) rows.mid2[at] = live.prev_mid2 + 2 * base;
     if (rows.best_bid) rows.best_bid[at] = best_bid;
     if (rows.best_ask) rows.best_ask[at] = best_ask;

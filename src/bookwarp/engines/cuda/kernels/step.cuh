@@ -20,22 +20,27 @@ struct Live {
 };
 
 DEVICE Live take_up(const Scalars& scalars, const Market& market) {
-    return {(Tick)(scalars.last - scalars.base),
-            (Tick)scalars.prev_mid2,
-            (Tick)(2 * (market.open_price - scalars.base)),
-            scalars.best_bid,
-            scalars.best_ask,
+    int64 base = scalars[Scalar::base];
+    return {(Tick)(scalars[Scalar::last] - base),
+            (Tick)scalars[Scalar::prev_mid2],
+            (Tick)(2 * (market.open_price - base)),
+            (int32)scalars[Scalar::best_bid],
+            (int32)scalars[Scalar::best_ask],
             0,
             0};
 }
 
-DEVICE void put_down(const Live& live, Scalars& scalars) {
-    scalars.last = scalars.base + live.last;
-    scalars.prev_mid2 = live.prev_mid2;
-    scalars.trades += live.trades;
-    scalars.volume += live.volume;
-    scalars.best_bid = live.best_bid;
-    scalars.best_ask = live.best_ask;
+// Add to a scalar, and wait for nothing: the memory adds.
+DEVICE void add_to(int64& scalar, int64 amount) { atomicAdd((uint64*)&scalar, (uint64)amount); }
+
+// Called by one lane.
+DEVICE void put_down(const Live& live, const Scalars& scalars) {
+    scalars[Scalar::last] = scalars[Scalar::base] + live.last;
+    scalars[Scalar::prev_mid2] = live.prev_mid2;
+    add_to(scalars[Scalar::trades], live.trades);
+    add_to(scalars[Scalar::volume], live.volume);
+    scalars[Scalar::best_bid] = live.best_bid;
+    scalars[Scalar::best_ask] = live.best_ask;
 }
 
 DEVICE int32 sign_of(Tick value) { return (value > 0) - (value < 0); }
@@ -71,9 +76,9 @@ DEVICE Tick window_shift(Tick mid2) {
 
 // Move the window over a following grid by `shift`. The book lies in memory; returns its best bid
 // and ask, seen from there. Called by a whole warp.
-SELDOM int2 move_window(Lots* book, Tick shift, Scalars& scalars, uint32 lane) {
+SELDOM int2 move_window(Lots* book, Tick shift, Scalars scalars, uint32 lane) {
     shift_book(book, shift, scalars, lane);
-    if (lane == 0) scalars.base += shift;
+    if (lane == 0) scalars[Scalar::base] += shift;
     __syncwarp();
     int32 best_bid = find_bid_below(book, LEVELS, lane);
     return {best_bid, find_ask_from(book, 0, lane)};

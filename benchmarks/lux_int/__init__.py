@@ -1,0 +1,1 @@
+"""The integer benchmark of small books ("lux-int"): 32 resting and 32 incoming orders a book."""
