@@ -20,7 +20,7 @@ COUNTED_SPREAD = 3
 
 # What else it holds of a market: the levels that orders reach in the lanes of a warp or of half of
 # one, the lots of two orders in 8 bits, those of a step in 16 bits.
-_REACH = {1: 15, 2: 7}
+_REACH = {1: 15, 2: 7, 4: 3}
 _COUNTED_ORDER = 127
 _COUNTED_LOTS = 1 << 16
 _COUNTER_LARGEST = 255
@@ -49,6 +49,8 @@ class KernelKey:
     following: bool
     paper: bool
     recording: bool
+    draws_ahead: bool = False
+    """Whether a second warp draws for the next step."""
     blocks_per_sm: int = WARPS_PER_MULTIPROCESSOR
     """Blocks for which registers are kept free; never changes a bit, as the next one."""
     unroll_rounds: int = 2
@@ -57,6 +59,11 @@ class KernelKey:
     def entry(self) -> str:
         """Name of the kernel function."""
         return f"run_{self.kernel}"
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """Threads of a block: lanes and warps."""
+        return LANES, 1 + self.draws_ahead
 
     @property
     def lots(self) -> np.dtype:
@@ -92,6 +99,7 @@ class KernelKey:
             "FOLLOWING": int(self.following),
             "PAPER": int(self.paper),
             "RECORDING": int(self.recording),
+            "DRAWS_AHEAD": int(self.draws_ahead),
             "HISTOGRAM_IN_SHARED": int(self.scratch_bytes == 0),
             "BLOCKS_PER_SM": self.blocks_per_sm,
             "UNROLL_ROUNDS": self.unroll_rounds,

@@ -8,7 +8,7 @@ import numpy as np
 
 from bookwarp.engines.cuda.compile import load_kernel
 from bookwarp.engines.cuda.gpu import Gpu, Memory
-from bookwarp.engines.cuda.kernel_key import LANES, KernelKey
+from bookwarp.engines.cuda.kernel_key import KernelKey
 from bookwarp.engines.cuda.layout import (
     MARKET,
     ROWS,
@@ -141,7 +141,7 @@ class Part:
         inputs = (self._markets, self.book, self.scalars, self._types)
         self._prepared[key] = _Prepared(
             kernel,
-            self.gpu.configure(grid, LANES, key.shared_bytes),
+            self.gpu.configure(grid, key.block, key.shared_bytes),
             tuple(memory.pointer if memory else 0 for memory in inputs),
         )
 

@@ -121,8 +121,9 @@ DEVICE void count_other(uint32 qty, uint32 buy, bool marketable, const AgentIs& 
     into.fundamental += fundamental;
     into.fundamental_buy += fundamental * buy;
 #endif
-    uint32 maker = is.maker ? qty : 0;
-    (odd ? into.odd_makers : into.even_makers) += maker;
+    uint32 maker = is.maker ? qty : 0, odd_maker = odd ? maker : 0;
+    into.odd_makers += odd_maker;
+    into.even_makers += maker - odd_maker;
 }
 
 // Count what directed agents of one type sent; they all go one way unless it is 0.
@@ -226,67 +227,119 @@ DEVICE void draw_default(const Rules& rules, const Agreed& agreed, const PhiloxK
 constexpr bool KEYS_KEPT = MARKETS_PER_WARP * 4 * AGENTS * 8 <= 16 * 1024;
 __shared__ uint64 kept_keys[KEYS_KEPT ? MARKETS_PER_WARP * 4 * AGENTS : 1];
 
-DEVICE uint64 key_of(const Market& market, uint32 agent, uint32 channel) {
-    if (!KEYS_KEPT) return paper_key(market, agent, channel);
-    return kept_keys[(threadIdx.x / GROUP * 4 + channel) * AGENTS + agent];
-}
+DEVICE uint32 first_key() { return threadIdx.x / GROUP * 4 * AGENTS; }
 
 DEVICE void keep_keys(const Market& market, uint32 lane) {
     if (!KEYS_KEPT) return;
     for (uint32 channel = 0; channel < 4; ++channel) {
         for (uint32 agent = lane; agent < AGENTS; agent += GROUP) {
-            kept_keys[(threadIdx.x / GROUP * 4 + channel) * AGENTS + agent] =
-                paper_key(market, agent, channel);
+            kept_keys[first_key() + channel * AGENTS + agent] = paper_key(market, agent, channel);
         }
     }
     __syncwarp();
 }
 
-// Stream "paper", the rounds `start` .. `stop`: a lane takes every agent that is GROUP further. No
+// What an agent draws, its offset counted from the lowest.
+struct PaperDraw {
+    uint32 qty, buy, marketable, offset;
+};
+
+// The same where the upper words of the hashes do not decide.
+SELDOM PaperDraw draw_paper_slowly(const Market& market, uint32 agent, uint32 step) {
+    Draw drawn = draw_paper(market, agent, step);
+    return {drawn.qty, drawn.buy, drawn.marketable, (uint32)(drawn.offset + market.noise_spread)};
+}
+
+// Draw for one agent of each lane, but for the side, marketable or the offset if no lane needs
+// them. Called by all lanes.
+DEVICE PaperDraw draw_paper_quickly(const Market& market, const Rules& rules, uint32 agent,
+                                    uint32 step, uint64 by_step, bool side, bool marketable,
+                                    bool offset) {
+    bool unsure = false;
+    const uint64* keys = kept_keys + first_key() + agent;
+    auto draw = [&](uint32 channel) {
+        uint64 key = KEYS_KEPT ? keys[channel * AGENTS] : paper_key(market, agent, channel);
+        return mix64_high(key + by_step);
+    };
+    PaperDraw drawn = {};
+    drawn.qty = 1 + paper_below_by_high(draw(QTY), rules.two_max_qty / 2, unsure);
+    if (marketable) {
+        uint32 high = draw(MARKETABLE), limit = high_word(rules.marketable_below);
+        drawn.marketable = high < limit;
+        unsure |= high == limit;
+    }
+    if (side) drawn.buy = paper_buys(draw(SIDE));
+    if (offset) drawn.offset = paper_below_by_high(draw(OFFSET), rules.offsets, unsure);
+    if (__any_sync(ALL_LANES, unsure)) drawn = draw_paper_slowly(market, agent, step);
+    return drawn;
+}
+
+DEVICE void count_paper_noise(const PaperDraw& drawn, uint32 qty, const Rules& rules,
+                              Counters& noise, OtherLots& others) {
+    uint32 marketable = drawn.marketable ? qty : 0;
+    count_slot(8 * drawn.offset + rules.lowest_bits, qty - marketable, drawn.buy, noise);
+    others.marketable += marketable;
+    others.marketable += (marketable << 16) * drawn.buy;
+}
+
+// Stream "paper", the rounds `start` .. `stop`: a lane takes two agents that are GROUP apart. No
 // agent draws what its rule does not need.
-DEVICE void draw_paper_orders(const Market& market, const Rules& rules, const uint8* types,
-                              uint32 step, uint32 start, uint32 stop, uint32 lane,
-                              bool sides_drawn, Counters& noise, OtherLots& others) {
-    uint64 by_step = paper_step(step);
-    uint32 end = min(stop * ROUND_AGENTS, (uint32)AGENTS);
+DEVICE void draw_paper_orders(const Market& market, const Rules& rules, const Agreed& agreed,
+                              const uint8* types, uint32 step, uint32 start, uint32 stop,
+                              uint32 lane, bool sides_drawn, Counters& noise, OtherLots& others) {
+    const uint64 by_step = hidden(paper_step(step));
+    const uint32 all_noise = min(agreed.all_noise, stop) * ROUND_AGENTS;
+    const uint32 end = min(stop * ROUND_AGENTS, (uint32)AGENTS);
+    uint32 from = start * ROUND_AGENTS;
 #pragma unroll UNROLLED_ROUNDS
-    for (uint32 from = start * ROUND_AGENTS; from < end; from += GROUP) {
+    for (; from < all_noise; from += GROUP) {
+        PaperDraw drawn = draw_paper_quickly(market, rules, from + lane, step, by_step, true,
+                                             true, true);
+        count_paper_noise(drawn, drawn.qty, rules, noise, others);
+    }
+#pragma unroll 1
+    for (; from < end; from += GROUP) {
         uint32 agent = min(from + lane, AGENTS - 1);
-        bool here = from + lane < AGENTS;
+        bool some_noise = from < agreed.some_noise * ROUND_AGENTS;
+        bool directed = from / ROUND_AGENTS - agreed.first_makers >= agreed.all_makers;
+        PaperDraw drawn = draw_paper_quickly(market, rules, agent, step, by_step,
+                                             directed && (some_noise || sides_drawn), directed,
+                                             some_noise);
         AgentIs is = what_is(agent, rules, types);
-        auto draw = [&](uint32 channel) { return mix64(key_of(market, agent, channel) + by_step); };
-        uint32 qty = here ? 1 + paper_below(draw(QTY), rules.two_max_qty / 2) : 0;
-        uint32 buy = 0;
-        bool marketable = false;
-        if (!is.maker) {
-            marketable = draw(MARKETABLE) < rules.marketable_below;
-            if (is.noise || sides_drawn) buy = paper_buys(draw(SIDE));
-        }
-        if (is.noise) {
-            uint32 offset = paper_below(draw(OFFSET), rules.offsets);
-            count_slot(8 * offset + rules.lowest_bits, marketable ? 0 : qty, buy, noise);
-            if (marketable) others.marketable += qty + (qty * buy << 16);
-        } else {
-            count_other(qty, buy, marketable, is, agent & 1, others);
-        }
+        uint32 qty = from + lane < AGENTS ? drawn.qty : 0;
+        if (some_noise) count_paper_noise(drawn, is.noise ? qty : 0, rules, noise, others);
+        count_other(qty, drawn.buy, drawn.marketable, is, agent & 1, others);
     }
 }
 #endif
 
-// Draw for every agent of the rounds `start` .. `stop`, and add up what they send.
-DEVICE uint32 send_rounds(const Market& market, const Rules& rules, const Agreed& agreed,
-                          const PhiloxKeys& keys, const PhiloxStep& first, const uint8* types,
-                          uint32 step, uint32 start, uint32 stop, uint32 lane, const Seen& seen,
-                          uint32& marketable, uint32& makers) {
-    Counters counters = {};
-    OtherLots others = {};
+// What the agents of some rounds draw, in a lane.
+struct Drawn {
+    Counters noise;
+    OtherLots others;
+};
+
+constexpr uint32 DRAWN_WORDS = sizeof(Drawn) / sizeof(uint32);
+
+DEVICE Drawn draw_rounds(const Market& market, const Rules& rules, const Agreed& agreed,
+                         const PhiloxKeys& keys, const uint8* types, uint32 step, uint32 start,
+                         uint32 stop, uint32 lane, bool sides_drawn) {
+    Drawn drawn = {};
 #if PAPER
-    bool sides_drawn =
-        __any_sync(ALL_LANES, seen.ret == 0 || (FUNDAMENTAL_AGENTS && seen.pull == 0));
-    draw_paper_orders(market, rules, types, step, start, stop, lane, sides_drawn, counters, others);
+    draw_paper_orders(market, rules, agreed, types, step, start, stop, lane, sides_drawn,
+                      drawn.noise, drawn.others);
 #else
-    draw_default(rules, agreed, keys, first, types, start, stop, lane, counters, others);
+    PhiloxStep first = philox_step(keys, step);
+    draw_default(rules, agreed, keys, first, types, start, stop, lane, drawn.noise, drawn.others);
 #endif
+    return drawn;
+}
+
+// Add up what a group's lanes drew; `marketable` and `makers` are what is not in the result.
+DEVICE uint32 sum_drawn(Drawn drawn, const Rules& rules, uint32 step, const Seen& seen,
+                        uint32& marketable, uint32& makers) {
+    Counters& counters = drawn.noise;
+    OtherLots& others = drawn.others;
     count_directed(others.momentum, others.momentum_buy, seen.ret, counters, others);
 #if FUNDAMENTAL_AGENTS
     count_directed(others.fundamental, others.fundamental_buy, seen.pull, counters, others);
@@ -303,18 +356,56 @@ DEVICE uint32 send_rounds(const Market& market, const Rules& rules, const Agreed
     return gather_slots(counters);
 }
 
+#if DRAWS_AHEAD
+// A second warp draws a step ahead of the first, which sums and clears: what it drew for steps of
+// either parity.
+__shared__ uint32 drawn_ahead[2][DRAWN_WORDS][LANES];
+
+DEVICE void draw_ahead(const Market& market, const Rules& rules, const Agreed& agreed,
+                       const PhiloxKeys& keys, const uint8* types, uint32 first_step, uint32 steps,
+                       uint32 lane) {
+    for (uint32 step = first_step; step < first_step + steps; ++step) {
+        Drawn drawn = draw_rounds(market, rules, agreed, keys, types, step, 0, ROUNDS, lane, true);
+        const uint32* words = (const uint32*)&drawn;
+#pragma unroll
+        for (uint32 word = 0; word < DRAWN_WORDS; ++word) {
+            drawn_ahead[step & 1][word][lane] = words[word];
+        }
+        // What was drawn is there for the other warp, which has read what the next step replaces.
+        __syncthreads();
+    }
+}
+
+DEVICE Drawn take_drawn(uint32 step, uint32 lane) {
+    Drawn drawn;
+    uint32* words = (uint32*)&drawn;
+    __syncthreads();
+#pragma unroll
+    for (uint32 word = 0; word < DRAWN_WORDS; ++word) {
+        words[word] = drawn_ahead[step & 1][word][lane];
+    }
+    return drawn;
+}
+#endif
+
 // Draw for every agent, and count what they send.
 DEVICE Counted send_orders(const Market& market, const Rules& rules, const Agreed& agreed,
                            const PhiloxKeys& keys, const uint8* types, uint32 step, uint32 lane,
                            const Seen& seen) {
-    PhiloxStep first = philox_step(keys, step);
     uint32 counted = 0, marketable = 0, makers = 0;
+#if DRAWS_AHEAD
+    counted = sum_drawn(take_drawn(step, lane), rules, step, seen, marketable, makers);
+#else
+    bool sides_drawn =
+        __any_sync(ALL_LANES, seen.ret == 0 || (FUNDAMENTAL_AGENTS && seen.pull == 0));
 #pragma unroll 1
     for (uint32 start = 0; start < ROUNDS; start += ROUNDS_PER_SUM) {
         uint32 stop = min(start + ROUNDS_PER_SUM, ROUNDS);
-        counted += send_rounds(market, rules, agreed, keys, first, types, step, start, stop, lane,
-                               seen, marketable, makers);
+        Drawn drawn = draw_rounds(market, rules, agreed, keys, types, step, start, stop, lane,
+                                  sides_drawn);
+        counted += sum_drawn(drawn, rules, step, seen, marketable, makers);
     }
+#endif
 
     Counted sent;
     sent.mid2 = seen.mid2;
@@ -333,17 +424,29 @@ DEVICE Counted send_orders(const Market& market, const Rules& rules, const Agree
     return sent;
 }
 
-// What limit orders add at this lane's level, `first` + lane: all lots low, buys high. A level is
+DEVICE uint32 slot_lots(const Counted& sent, int32 slot) {
+    if (LEVELS_A_LANE > 1) slot = min((uint32)slot, (uint32)(GROUP - 1));
+    return from_group(sent.slots, slot);
+}
+
+// What limit orders add at this lane's levels, from `level` on: all lots low, buys high. A level is
 // the tick of the mid, rounded down, plus the offset; if the mid is halfway, an odd one of these is
 // rounded up to the even level above it.
 //
-// All levels that orders can reach must lie on the grid and among the lanes'. Then lanes that look
-// past either end of the slots see, around the warp, lanes that hold none.
-DEVICE uint32 limit_lots_inside(const Counted& sent, int32 first, uint32 lane) {
-    int32 slot = first + (int32)lane - (sent.mid2 >> 1) + MID_LANE;
-    uint32 here = from_group(sent.slots, slot), below = from_group(sent.slots, slot - 1);
-    uint32 halfway = (first + lane) & 1 ? 0 : here + below;
-    return sent.mid2 & 1 ? halfway : here;
+// All levels that orders can reach must lie on the grid and among the lanes'. Then a lane that looks
+// past either end of the slots sees one that holds none: around the group if that has as many lanes
+// as levels, else the last.
+DEVICE void limit_lots_inside(const Counted& sent, int32 level, uint32* lots) {
+    int32 slot = level - (sent.mid2 >> 1) + MID_LANE;
+    bool halfway = sent.mid2 & 1;
+    uint32 below = slot_lots(sent, slot - 1);
+#pragma unroll
+    for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+        uint32 here = slot_lots(sent, slot + i);
+        uint32 rounded = (level + i) & 1 ? 0 : here + below;
+        lots[i] = halfway ? rounded : here;
+        below = here;
+    }
 }
 
 // The same for any level, clamped to the grid, for a market that has `width` lanes.

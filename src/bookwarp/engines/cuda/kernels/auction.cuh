@@ -104,7 +104,7 @@ DEVICE Lots last_of_group(Lots value) {
 DEVICE uint32 ballot_group(bool condition) {
     uint32 lanes = __ballot_sync(ALL_LANES, condition);
     if (GROUP == LANES) return lanes;
-    return (lanes >> (threadIdx.x & GROUP)) & ((1u << (GROUP % LANES)) - 1);
+    return (lanes >> (threadIdx.x & (LANES - GROUP))) & ((1u << (GROUP % LANES)) - 1);
 }
 
 // The most that is executable in a group's lanes. Supply rises from lane to lane and demand falls, so
@@ -120,6 +120,25 @@ DEVICE Lots largest_at_crossing(Lots executable, uint32 within) {
     return max(after, before);
 }
 
+// The lowest level of a group's where `holds` is set, counted from its first; -1 if there is none.
+// A lane has LEVELS_A_LANE levels, one or two.
+DEVICE int32 lowest_level(const bool* holds) {
+    uint32 lanes = ballot_group(holds[0] || holds[LEVELS_A_LANE - 1]);
+    int32 lane = lowest_lane(lanes);
+    if (LEVELS_A_LANE == 1) return lane;
+    uint32 in_lower = ballot_group(holds[0]);
+    return lanes ? 2 * lane + !(in_lower >> lane & 1) : -1;
+}
+
+// The highest one.
+DEVICE int32 highest_level(const bool* holds) {
+    uint32 lanes = ballot_group(holds[0] || holds[LEVELS_A_LANE - 1]);
+    int32 lane = highest_lane(lanes);
+    if (LEVELS_A_LANE == 1) return lane;
+    uint32 in_upper = ballot_group(holds[LEVELS_A_LANE - 1]);
+    return lanes ? 2 * lane + (in_upper >> lane & 1) : -1;
+}
+
 // Clear the auction of the levels that a group's lanes hold, if these are enough to decide it.
 //
 // Enough, because no quantity that trades lies elsewhere: below the window there are the
@@ -128,28 +147,46 @@ DEVICE Lots largest_at_crossing(Lots executable, uint32 within) {
 // at its highest, supply and demand meet inside.
 //
 // Args:
-//   buy, sell: resting plus incoming lots of this lane's level; what is left, on return.
-//   first: level of lane 0.
+//   buy, sell: resting plus incoming lots of this lane's levels; what is left, on return.
+//   first: the window's lowest level.
 //   above, below: marketable lots outside the window.
 //
 // Returns false, and nothing of worth, if the window does not decide. Called by all lanes of the
 // warp, without a branch: its groups go together.
-DEVICE bool clear_window(Lots& buy, Lots& sell, int32 first, Lots above, Lots below, uint32 lane,
+DEVICE bool clear_window(Lots* buy, Lots* sell, int32 first, Lots above, Lots below, uint32 lane,
                          Outcome& outcome) {
-    Lots bought = scan_group(buy, lane), sold = scan_group(sell, lane);
+    Lots bought = 0, sold = 0;
+#pragma unroll
+    for (int32 i = 0; i < LEVELS_A_LANE; ++i) bought += buy[i], sold += sell[i];
+    bought = scan_group(bought, lane), sold = scan_group(sold, lane);
     Lots all_bought = last_of_group(bought) + above;
     Lots all_sold = last_of_group(sold) + below;
-    Lots demand = all_bought - bought + buy, supply = sold + below;
-    Lots executable = min(demand, supply);
-    Lots volume = largest_at_crossing(executable, ballot_group(supply <= demand));
-    uint32 best = ballot_group(executable == volume);
-    bool decides = below <= all_bought && above <= all_sold;
+
+    Lots demand[LEVELS_A_LANE], supply[LEVELS_A_LANE], executable[LEVELS_A_LANE];
+    Lots demand_above = all_bought - bought, supply_here = sold + below, most = 0;
+#pragma unroll
+    for (int32 i = LEVELS_A_LANE - 1; i >= 0; --i) {
+        demand_above = demand[i] = demand_above + buy[i];
+        supply[i] = supply_here;
+        supply_here -= sell[i];
+        executable[i] = min(demand[i], supply[i]);
+        most = max(most, executable[i]);
+    }
+    constexpr int32 HIGHEST = LEVELS_A_LANE - 1;
+    Lots volume = largest_at_crossing(most, ballot_group(supply[HIGHEST] <= demand[HIGHEST]));
+    bool trades_most[LEVELS_A_LANE];
+#pragma unroll
+    for (int32 i = 0; i < LEVELS_A_LANE; ++i) trades_most[i] = executable[i] == volume;
     // Level 0 trades `below`, or what the window says of it; the lowest level wins.
-    outcome.price = volume == below ? 0 : first + lowest_lane(best);
+    int32 lowest = lowest_level(trades_most);
+    outcome.price = volume == below ? 0 : first + lowest;
     outcome.volume = volume;
-    buy -= filled(volume, demand - buy, buy);
-    sell -= filled(volume, supply - sell, sell);
-    return decides;
+#pragma unroll
+    for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+        buy[i] -= filled(volume, demand[i] - buy[i], buy[i]);
+        sell[i] -= filled(volume, supply[i] - sell[i], sell[i]);
+    }
+    return below <= all_bought && above <= all_sold;
 }
 
 // Clear the auction of the levels `low` .. `high`, 32 at a time, in three passes over the book.

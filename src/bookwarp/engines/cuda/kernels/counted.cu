@@ -1,12 +1,14 @@
 // Run markets whose noise orders fall into at most seven offsets, by counting.
 //
-// A warp owns one market, or each half of it one, for all steps of a launch; no block barrier, no
-// shared memory. The book lies in global memory, but the levels around the mid are in registers,
-// one a lane, and stay there until the price leaves them: a step touches memory only when that
-// happens, when an auction reaches past them, and to record.
+// A warp owns one market, or each half or quarter of it one, for all steps of a launch; no block
+// barrier, no shared memory. The book lies in global memory, but the levels around the mid are in
+// registers, one or two a lane, and stay there until the price leaves them: a step touches memory
+// only when that happens, when an auction reaches past them, and to record.
 // Registers: the window, rules and scalars of the market, four packed counters. A step: see the
 // mid, draw and count, add the counters of all lanes, two scans, clear.
-// A block is one warp, so that the compiler knows what is the same in all lanes of it and guards
+// Where markets are few, each has a second warp, which draws for the next step while the first clears
+// this one: the only barrier.
+// Else a block is one warp, so that the compiler knows what is the same in all lanes of it and guards
 // no shuffle against a warp that has split. Groups go through a step together; what only one of
 // them needs and takes a whole warp (`far` below) is done for one after the other.
 
@@ -40,8 +42,8 @@ struct CountedIncoming {
 
 // The levels that a group's lanes hold.
 struct Held {
-    int32 first;   // level of lane 0
-    Lots resting;  // signed lots of this lane's level; 0 beyond the grid
+    int32 first;                  // the lowest of them, the first of lane 0
+    Lots resting[LEVELS_A_LANE];  // signed lots of this lane's levels; 0 beyond the grid
     // Mids, rounded down, whose orders all lie among the lanes, once clamped to the grid.
     int32 lowest_covered;
     uint32 count_covered;
@@ -49,25 +51,30 @@ struct Held {
     // Known until the lanes hold other levels: no order can rest out there without them.
     bool no_bid_below, no_ask_above;
 
+    DEVICE_MEMBER int32 level_of(uint32 lane) const { return first + (int32)lane * LEVELS_A_LANE; }
+
     DEVICE_MEMBER void load_around(int32 level, const Lots* book, uint32 lane, int32 reach) {
-        constexpr int32 highest = LEVELS > GROUP ? LEVELS - GROUP : 0;
-        first = max(0, min(level - GROUP / 2, highest));
-        int32 here = first + (int32)lane;
-        resting = here < LEVELS ? book[here] : 0;
-        bool bottom = first == 0, top = first + GROUP >= LEVELS;
+        constexpr int32 highest = LEVELS > WINDOW ? LEVELS - WINDOW : 0;
+        first = max(0, min(level - WINDOW / 2, highest));
+#pragma unroll
+        for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+            int32 here = level_of(lane) + i;
+            resting[i] = here < LEVELS ? book[here] : 0;
+        }
+        bool bottom = first == 0, top = first + WINDOW >= LEVELS;
         lowest_covered = bottom ? -LEVELS : first + reach;
-        int32 highest_covered = top ? 2 * LEVELS : first + GROUP - 2 - reach;
+        int32 highest_covered = top ? 2 * LEVELS : first + WINDOW - 2 - reach;
         count_covered = max(0, highest_covered - lowest_covered + 1);
         has_edge = bottom || top;
-        no_bid_below = first == 0;
-        no_ask_above = first + GROUP >= LEVELS;
+        no_bid_below = bottom;
+        no_ask_above = top;
     }
 
     // Whether all that may trade is among the lanes, or beyond them in the order that
     // `clear_window` wants: limit orders inside, no bid above, no ask below.
     DEVICE_MEMBER bool covers(int32 nearest, const Live& live) const {
         return (uint32)(nearest - lowest_covered) < count_covered &&
-               live.best_bid < first + GROUP && live.best_ask >= first;
+               live.best_bid < first + WINDOW && live.best_ask >= first;
     }
 
     // Whether an order could be clamped to the grid.
@@ -76,8 +83,11 @@ struct Held {
     }
 
     DEVICE_MEMBER void store(Lots* book, uint32 lane) const {
-        int32 level = first + (int32)lane;
-        if (level < LEVELS) book[level] = resting;
+#pragma unroll
+        for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+            int32 level = level_of(lane) + i;
+            if (level < LEVELS) book[level] = resting[i];
+        }
     }
 };
 
@@ -85,27 +95,40 @@ struct Held {
 // changes. Returns where it was. No quote in `outcome` means that none is left among the lanes.
 DEVICE bool clear_held(Held& held, const Counted& sent, const Rules& rules, const Agreed& agreed,
                        bool enough, uint32 lane, Outcome& outcome) {
-    int32 level = held.first + (int32)lane;
-    Lots buy = positive(held.resting), sell = positive(-held.resting);
-    Lots above = sent.top, below = sent.bottom;
-    uint32 lots;
+    int32 level = held.level_of(lane);
+    uint32 lots[LEVELS_A_LANE];
     if (__any_sync(ALL_LANES, held.clamps(sent.mid2 >> 1, rules.reach))) {
-        lots = limit_lots<GROUP>(sent, agreed.most_reach, level);
+#pragma unroll
+        for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+            lots[i] = limit_lots<GROUP>(sent, agreed.most_reach, level + i);
+        }
     } else {
-        lots = limit_lots_inside(sent, held.first, lane);
+        limit_lots_inside(sent, level, lots);
     }
-    add_lots(lots, buy, sell);
+    Lots buy[LEVELS_A_LANE], sell[LEVELS_A_LANE];
+    Lots above = sent.top, below = sent.bottom;
+#pragma unroll
+    for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+        buy[i] = positive(held.resting[i]), sell[i] = positive(-held.resting[i]);
+        add_lots(lots[i], buy[i], sell[i]);
+    }
     if (held.has_edge) {
-        add_marketable(sent, level, buy, sell);
-        if (held.first + GROUP >= LEVELS) above = 0;
+#pragma unroll
+        for (int32 i = 0; i < LEVELS_A_LANE; ++i) add_marketable(sent, level + i, buy[i], sell[i]);
+        if (held.first + WINDOW >= LEVELS) above = 0;
         if (held.first == 0) below = 0;
     }
     enough &= clear_window(buy, sell, held.first, above, below, lane, outcome);
-    Lots left = buy - sell;
-    if (enough) held.resting = left;
-    uint32 bids = ballot_group(left > 0), asks = ballot_group(left < 0);
-    outcome.best_bid = bids ? held.first + highest_lane(bids) : -1;
-    outcome.best_ask = asks ? held.first + lowest_lane(asks) : LEVELS;
+    bool bids[LEVELS_A_LANE], asks[LEVELS_A_LANE];
+#pragma unroll
+    for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+        Lots left = buy[i] - sell[i];
+        if (enough) held.resting[i] = left;
+        bids[i] = left > 0, asks[i] = left < 0;
+    }
+    int32 bid = highest_level(bids), ask = lowest_level(asks);
+    outcome.best_bid = bid >= 0 ? held.first + bid : -1;
+    outcome.best_ask = ask >= 0 ? held.first + ask : LEVELS;
     return enough;
 }
 
@@ -132,7 +155,7 @@ SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 b
     return clear_book(book, incoming, low, high, thread);
 }
 
-extern "C" __global__ void __launch_bounds__(LANES, BLOCKS_PER_SM)
+extern "C" __global__ void __launch_bounds__(LANES*(1 + DRAWS_AHEAD), BLOCKS_PER_SM)
 run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8* all_types,
             const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
             uint32 steps) {
@@ -146,12 +169,18 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
     const Rules rules = rules_of(market);
     const Agreed agreed = agree(rules);
     const PhiloxKeys keys = philox_keys(market.key);
+    const uint8* types = all_types + (GIVEN_TYPES ? (uint64)m * TYPES_PITCH : 0);
 #if PAPER
-    keep_keys(market, lane);
+    if (!DRAWS_AHEAD || threadIdx.y == 1) keep_keys(market, lane);
+#endif
+#if DRAWS_AHEAD
+    if (threadIdx.y == 1) {
+        draw_ahead(market, rules, agreed, keys, types, first_step, steps, lane);
+        return;
+    }
 #endif
     const Scalars scalars = scalars_of(all_scalars, market_count, m);
     Lots* book = books + (uint64)m * LEVELS;
-    const uint8* types = all_types + (GIVEN_TYPES ? (uint64)m * TYPES_PITCH : 0);
     Live live = take_up(scalars, market);
 #if RECORDING
     const Rows rows = *all_rows;
@@ -196,7 +225,7 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
                 // Cleared, but one side has nothing left here.
                 int32 first = of_group(held.first, g);
                 int32 bid = find_bid_below(far_book, first, thread);
-                int32 ask = find_ask_from(far_book, first + GROUP, thread);
+                int32 ask = find_ask_from(far_book, first + WINDOW, thread);
                 if (group == g) {
                     if (no_bid) outcome.best_bid = bid;
                     if (no_ask) outcome.best_ask = ask;

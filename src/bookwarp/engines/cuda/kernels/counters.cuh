@@ -74,15 +74,16 @@ DEVICE uint32 sum_bytes(uint32 low, uint32 high) {
 }
 
 // Add the counters of a group's lanes: all lots low, buys high. Slot s of group g of a warp comes
-// to lie in thread 4 s + 2 g of it; with one group, in threads 4 s .. 4 s + 3.
+// to lie in thread 4 s + g * GROUP / 8, and in those behind it that are as far apart as groups.
 DEVICE uint32 gather_slots(const Counters& counted) {
     uint32 slots = sum_bytes(counted.all_low, counted.all_high) +
                    (sum_bytes(counted.buy_low, counted.buy_high) << 16);
-    slots += __shfl_xor_sync(ALL_LANES, slots, 1);
-    if (GROUP == LANES) slots += __shfl_xor_sync(ALL_LANES, slots, 2);
+#pragma unroll
+    for (uint32 by = 1; by < GROUP / 8; by *= 2) slots += __shfl_xor_sync(ALL_LANES, slots, by);
     return slots;
 }
 
 DEVICE uint32 gathered_slot(uint32 gathered, uint32 slot) {
-    return __shfl_sync(ALL_LANES, gathered, 4 * slot + 2 * (threadIdx.x / GROUP));
+    uint32 group = threadIdx.x / GROUP;
+    return __shfl_sync(ALL_LANES, gathered, 4 * slot + group * (GROUP / 8));
 }

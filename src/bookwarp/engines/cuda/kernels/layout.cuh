@@ -15,8 +15,11 @@ typedef unsigned long long uint64;
 
 constexpr uint32 ALL_LANES = 0xFFFFFFFFu;
 constexpr int LANES = 32;
-// Lanes that own a market in the counting kernel: a warp has one market, or two.
+// Lanes that own a market in the counting kernel, the levels of its book that each of them holds,
+// and all that they hold.
 constexpr int GROUP = LANES / MARKETS_PER_WARP;
+constexpr int LEVELS_A_LANE = GROUP < 16 ? 16 / GROUP : 1;
+constexpr int WINDOW = GROUP * LEVELS_A_LANE;
 constexpr int UNROLLED_ROUNDS = UNROLL_ROUNDS;  // a pragma takes no macro
 // Given types come in rows of this many bytes, padded with NOBODY.
 constexpr uint32 TYPES_PITCH = (AGENTS + 63) / 64 * 64;

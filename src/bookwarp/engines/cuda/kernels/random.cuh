@@ -21,6 +21,11 @@ DEVICE uint32 hidden(uint32 value) {
     return value;
 }
 
+DEVICE uint64 hidden(uint64 value) {
+    asm volatile("" : "+l"(value));
+    return value;
+}
+
 DEVICE uint32 high_word(uint64 value) { return (uint32)(value >> 32); }
 DEVICE uint32 low_word(uint64 value) { return (uint32)value; }
 
@@ -65,10 +70,22 @@ DEVICE uint2 philox_block(const PhiloxKeys& keys, const PhiloxStep& first, uint3
     return {word0, word1};
 }
 
+// The low 64 bits of a product in three instructions; the compiler needs one more.
+DEVICE uint64 multiply_64(uint64 a, uint64 b) {
+    uint64 product = multiply(low_word(a), low_word(b));
+    uint32 high = high_word(product) + low_word(a) * high_word(b);
+    asm("mad.lo.u32 %0, %1, %2, %0;" : "+r"(high) : "r"(high_word(a)), "r"(low_word(b)));
+    return (uint64)high << 32 | low_word(product);
+}
+
+DEVICE uint64 mix64_but_last(uint64 value) {
+    value = multiply_64(value ^ (value >> 30), 0xBF58476D1CE4E5B9ull);
+    return multiply_64(value ^ (value >> 27), 0x94D049BB133111EBull);
+}
+
 // The finaliser of SplitMix64.
 DEVICE uint64 mix64(uint64 value) {
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
+    value = mix64_but_last(value);
     return value ^ (value >> 31);
 }
 
@@ -86,24 +103,32 @@ DEVICE uint64 paper_key(const Market& market, uint32 agent, uint32 channel) {
 // What a step adds to that key before it is mixed.
 DEVICE uint64 paper_step(uint32 step) { return PAPER_STEP * step + SM_INCREMENT; }
 
-// Whether that is below one half as float32: whether 53 bits round to less than 2^52.
-DEVICE bool paper_buys(uint64 hashed) { return high_word(hashed) < 0x7FFFFFC0u; }
+// Only the upper word of `mix64`, which decides all draws but very few.
+DEVICE uint32 mix64_high(uint64 value) {
+    uint32 high = high_word(mix64_but_last(value));
+    return high ^ (high >> 31);
+}
+
+// Whether a hash, as a fraction, is below one half as float32: whether 53 bits round to less than
+// 2^52.
+DEVICE bool paper_buys(uint32 high) { return high < 0x7FFFFFC0u; }
 
 // floor(u * count), where u is in 0 .. 1 and both it and the product are rounded to float32 as in
 // the published engine: 53 bits of the hash, then to nearest even.
-DEVICE uint32 paper_below_exact(uint64 hashed, uint32 count) {
+DEVICE uint32 paper_below(uint64 hashed, uint32 count) {
     float uniform = __ull2float_rn(hashed >> 11) * 0x1p-53f;
     return (uint32)__fmul_rn(uniform, (float)count);
 }
 
-// The same for a count of at most 128. Rounding changes the product by at most its part in 2^22,
-// and so the result only where the fraction, in 2^-32, is within 513 * count of a whole number.
+// The same by the upper word, for a count of at most 128. Rounding changes the product by at most
+// its part in 2^22, and so the result only where the fraction, in 2^-32, is within 513 * count of a
+// whole number; `unsure` is set there.
 constexpr uint32 PAPER_MARGIN = 513 * 128 + 2;
 
-DEVICE uint32 paper_below(uint64 hashed, uint32 count) {
-    uint64 product = multiply(high_word(hashed), count);
-    bool sure = low_word(product) - PAPER_MARGIN < 0u - 2 * PAPER_MARGIN;
-    return sure ? high_word(product) : paper_below_exact(hashed, count);
+DEVICE uint32 paper_below_by_high(uint32 high, uint32 count, bool& unsure) {
+    uint64 product = multiply(high, count);
+    unsure |= low_word(product) - PAPER_MARGIN >= 0u - 2 * PAPER_MARGIN;
+    return high_word(product);
 }
 
 // What chance gives one agent.
@@ -146,8 +171,8 @@ DEVICE Draw draw_wide(const Market& market, const PhiloxKeys& keys, const Philox
 DEVICE Draw draw_paper(const Market& market, uint32 agent, uint32 step) {
     uint64 by_step = paper_step(step);
     auto draw = [&](uint32 channel) { return mix64(paper_key(market, agent, channel) + by_step); };
-    return {paper_buys(draw(SIDE)), draw(MARKETABLE) < market.marketable_below,
-            1 + paper_below_exact(draw(QTY), market.max_qty),
-            (int32)paper_below_exact(draw(OFFSET), 2 * market.noise_spread + 1) -
+    return {paper_buys(high_word(draw(SIDE))), draw(MARKETABLE) < market.marketable_below,
+            1 + paper_below(draw(QTY), market.max_qty),
+            (int32)paper_below(draw(OFFSET), 2 * market.noise_spread + 1) -
                 market.noise_spread};
 }
