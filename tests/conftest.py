@@ -50,3 +50,9 @@ def fast_engine(request):
 def book_engine(request):
     """The name of every engine for continuous books that works here, the reference among them."""
     return request.param
+
+
+@pytest.fixture(scope="session", params=[n for n in WORKING_BOOK_ENGINES if n != "reference"])
+def fast_book_engine(request):
+    """The name of every working engine for continuous books that is held to the reference."""
+    return request.param

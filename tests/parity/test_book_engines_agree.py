@@ -69,8 +69,8 @@ def test_books_that_get_nothing_stay_empty(fast_book_engine):
     )
 
 
-class _LosesAnEvent(ReferenceBookEngine):
-    """Forgets the last trade of every batch."""
+class _MiscountsATrade(ReferenceBookEngine):
+    """Makes the last trade of every batch a lot too large."""
 
     def match(self, orders, owners, *, events=True, levels=0):
         matched = super().match(orders, owners, events=events, levels=levels)
@@ -86,5 +86,5 @@ def test_report_names_the_event_that_differs():
         AssertionError, match=r"part in messages 0 \.\. 999: event \d+ .* book [01]"
     ):
         assert_book_engines_agree(
-            stream.orders, BookRules(), 2, ("reference", _LosesAnEvent), cuts=(1_000,)
+            stream.orders, BookRules(), 2, ("reference", _MiscountsATrade), cuts=(1_000,)
         )
