@@ -57,7 +57,15 @@ _NOBODY = len(AgentType)
 
 def layout_assertions() -> str:
     """Return C++ that does not compile unless the structures lie in memory as the dtypes say."""
-    return assert_layouts(STRUCTURES)
+    checks = []
+    for number, name in enumerate(SCALARS):
+        says = f'"{name} is not number {number} of SCALARS in layout.py");'
+        checks.append(f"static_assert((int)Scalar::{name} == {number}, {says}\n")
+    checks.append(
+        f"static_assert(SCALARS_PITCH == {_SCALARS_PITCH}, "
+        f'"scalars do not begin where layout.py puts them");\n'
+    )
+    return assert_layouts(STRUCTURES) + "".join(checks)
 
 
 def assert_layouts(structures: Mapping[str, np.dtype]) -> str:
