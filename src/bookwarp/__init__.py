@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bookwarp.spec.orders import Kind as Kind
     from bookwarp.spec.orders import Op as Op
     from bookwarp.spec.orders import TimeInForce as TimeInForce
+    from bookwarp.tuning import tune as tune
 
 # name -> module; a module is imported when its first name is used, so that `import bookwarp` is
 # light.
@@ -60,6 +61,7 @@ _PUBLIC = {
     "load": "bookwarp.results.store",
     "match": "bookwarp.matching",
     "simulate": "bookwarp.simulation",
+    "tune": "bookwarp.tuning",
 }
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604

@@ -65,13 +65,17 @@ def _load_code(key: KernelKey, arch: str) -> Any:
 
 def find_code(key: KernelKey, arch: str) -> bytes:
     """Return the machine code of a kernel, from the disk if it was compiled before."""
-    kept = CodeCache(cache_folder())
-    name = kept.name_of(join_sources(key), arch, _STANDARD, str(_compiler_version()))
+    kept, name = CodeCache(cache_folder()), code_name(key, arch)
     code = kept.read(name)
     if code is None:
         code, _ = compile_kernel(key, arch)
         kept.write(name, code)
     return code
+
+
+def code_name(key: KernelKey, arch: str) -> str:
+    """Return a name that nothing shares but what compiles to the same code."""
+    return CodeCache.name_of(join_sources(key), arch, _STANDARD, str(_compiler_version()))
 
 
 def _check_arch(arch: str) -> None:

@@ -73,6 +73,7 @@ class Gpu:
         if capability < LOWEST_CAPABILITY:
             raise EngineError(f"device {ordinal} cannot be used: {old_gpu_sentence(capability)}")
         self.arch = "sm_{}{}".format(*capability)
+        self.name = _name_of_device(self._device)
         self.multiprocessors = self._attribute("MULTIPROCESSOR_COUNT")
         self.stream_handle = _LEGACY_STREAM if stream is None else handle_of_stream(stream)
         self._owner = stream
@@ -192,6 +193,17 @@ class Gpu:
         with self:
             _checked(self._driver.cuEventSynchronize(event.handle))
 
+    def time(self, work: Callable[[], object]) -> float:
+        """Return how long what `work` puts on the stream takes there, in seconds."""
+        driver = self._driver
+        with self:
+            begin, end = (_Event(self, _checked(driver.cuEventCreate(0))) for _ in range(2))
+            _checked(driver.cuEventRecord(begin.handle, self.stream_handle))
+            work()
+            _checked(driver.cuEventRecord(end.handle, self.stream_handle))
+            _checked(driver.cuEventSynchronize(end.handle))
+            return float(_checked(driver.cuEventElapsedTime(begin.handle, end.handle))) / 1e3
+
     def order_before(self, consumer: int) -> None:
         """Let work to come on the stream `consumer` wait for the work so far on ours."""
         if consumer == self.stream_handle:
@@ -255,6 +267,13 @@ def device_count() -> int:
 
     _checked(driver.cuInit(0))
     return int(_checked(driver.cuDeviceGetCount()))
+
+
+def _name_of_device(device: Any) -> str:
+    from cuda.bindings import driver
+
+    name: bytes = _checked(driver.cuDeviceGetName(256, device))
+    return name.split(b"\0")[0].decode()
 
 
 @cache
