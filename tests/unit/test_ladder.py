@@ -33,6 +33,7 @@ sys.path.append(str(LADDER))
 
 import ladder_tables  # noqa: E402
 import markets  # noqa: E402
+import report  # noqa: E402
 import timing  # noqa: E402
 from alone import CallError, call_alone  # noqa: E402
 from cases import Case  # noqa: E402
@@ -348,3 +349,10 @@ def test_account_profiles_the_second_run_with_clocks_as_they_are():
     assert "--launch-skip 500" in " ".join(
         account.ncu_command(block, timing.cases_of(block)[0], [])
     )
+
+
+def test_tables_of_the_ladder_are_in_the_report(monkeypatch):
+    monkeypatch.setattr(report, "read_rows", lambda: [row_of("philox", 2e9)])
+    assert "**philox**" in report.TABLES["ladder"]()
+    for name in ("ladder-reasons", "account", "stalls"):
+        assert report.TABLES[name]()
