@@ -17,6 +17,7 @@ import ladder_tables
 import paper_figures
 import paper_tables
 import reproduced
+import scaling_table
 from markdown_table import markdown
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -148,6 +149,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "device-cases": lambda: paper_tables.device_cases(read_rows()),
     "device-machines": lambda: paper_tables.machines(read_rows()),
     "figures": figures,
+    "scaling": lambda: scaling_table.scaling(read_rows()),
     "ladder": lambda: ladder_tables.ladder(read_rows()),
     "ladder-reasons": lambda: ladder_tables.reasons(read_rows()),
     "account": lambda: ladder_tables.account(read_rows()),

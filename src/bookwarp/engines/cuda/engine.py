@@ -1,6 +1,7 @@
 """The cuda engine: an ensemble on one GPU or several, its state in their memory."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -101,8 +102,10 @@ class CudaEngine:
         Raises:
             EngineError: a GPU failed.
         """
+        # All copies are on their way before the first is waited for.
         for part in self._parts:
-            part.drain()
+            part.send()
+        self._on_all(Part.drain)
 
     def read_state(self) -> State:
         """Return the state in host memory, once all steps are done."""
@@ -154,9 +157,13 @@ class CudaEngine:
         self._keys[key.wide_lots, key.recording] = key
         self._prepare(key)
 
-    def time(self, steps: int, rows: Mapping[str, np.ndarray]) -> float:
-        """Do what `run` does, and return the seconds that it takes on the first device."""
-        return self.gpus[0].time(lambda: self.run(steps, rows))
+    def time(self, steps: int, rows: Mapping[str, np.ndarray]) -> list[float]:
+        """Do what `run` does, and return the seconds that it takes on each device, by its clock."""
+        begins = [gpu.mark_time() for gpu in self.gpus]
+        self.run(steps, rows)
+        ends = [gpu.mark_time() for gpu in self.gpus]
+        marks = zip(self.gpus, begins, ends, strict=True)
+        return [gpu.seconds_between(begin, end) for gpu, begin, end in marks]
 
     @property
     def device_nbytes(self) -> int:
@@ -178,9 +185,8 @@ class CudaEngine:
             room = min(part.rows.room for part in self._parts)
             if room == 0:
                 for part in self._parts:
-                    part.rows.send()
-                for part in self._parts:
-                    part.rows.turn()
+                    part.send()
+                self._on_all(Part.turn)
                 continue
             # The last step before the one whose row would not fit.
             last = (self._step // self.plan.every + room + 1) * self.plan.every - 1
@@ -191,6 +197,19 @@ class CudaEngine:
                 wanted = {name: a[filled : filled + count] for name, a in arrays.items()}
                 part.rows.expect(count, wanted)
             filled += count
+
+    def _on_all(self, act: Callable[[Part], None]) -> None:
+        """Do something with every part; in threads, where rows are then copied beside each other.
+
+        Nothing works on a part any longer when this returns, also where it raises.
+        """
+        if len(self._parts) == 1 or not self._records:
+            for part in self._parts:
+                act(part)
+            return
+        with ThreadPoolExecutor(len(self._parts)) as threads:
+            for future in [threads.submit(act, part) for part in self._parts]:
+                future.result()
 
     def _launch(self, key: KernelKey, steps: int) -> None:
         for part in self._parts:

@@ -16,7 +16,7 @@ from bookwarp.engines.cuda.availability import LOWEST_CAPABILITY, old_gpu_senten
 from bookwarp.spec.errors import EngineError, ParameterError
 
 _PINNED_PORTABLE = 1
-_EVENT_WITHOUT_TIMING = 2
+_EVENT_WITH_TIMING, _EVENT_WITHOUT_TIMING = 0, 2
 _STREAM_NON_BLOCKING = 1
 _LEGACY_STREAM = 1
 
@@ -193,16 +193,19 @@ class Gpu:
         with self:
             _checked(self._driver.cuEventSynchronize(event.handle))
 
-    def time(self, work: Callable[[], object]) -> float:
-        """Return how long what `work` puts on the stream takes there, in seconds."""
-        driver = self._driver
+    def mark_time(self) -> Any:
+        """Return a mark on the stream, for `seconds_between`."""
         with self:
-            begin, end = (_Event(self, _checked(driver.cuEventCreate(0))) for _ in range(2))
-            _checked(driver.cuEventRecord(begin.handle, self.stream_handle))
-            work()
-            _checked(driver.cuEventRecord(end.handle, self.stream_handle))
-            _checked(driver.cuEventSynchronize(end.handle))
-            return float(_checked(driver.cuEventElapsedTime(begin.handle, end.handle))) / 1e3
+            event = _Event(self, _checked(self._driver.cuEventCreate(_EVENT_WITH_TIMING)))
+            _checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
+        return event
+
+    def seconds_between(self, begin: Any, end: Any) -> float:
+        """Return how long the work between two marks took, once it is done."""
+        with self:
+            _checked(self._driver.cuEventSynchronize(end.handle))
+            found = _checked(self._driver.cuEventElapsedTime(begin.handle, end.handle))
+        return float(found) / 1e3
 
     def order_before(self, consumer: int) -> None:
         """Let work to come on the stream `consumer` wait for the work so far on ours."""

@@ -171,6 +171,16 @@ class Part:
             self._rows = RowBuffer(self.gpu, self._plan, self._row_shapes, capacity)
         return self._rows
 
+    def send(self) -> None:
+        """Start to bring the rows so far to the host."""
+        if self._rows is not None:
+            self._rows.send()
+
+    def turn(self) -> None:
+        """Bring the rows before them to where they belong, so that there is room for more."""
+        if self._rows is not None:
+            self._rows.turn()
+
     def drain(self) -> None:
         """Wait for all steps, and bring all rows to where they belong."""
         if self._rows is not None:

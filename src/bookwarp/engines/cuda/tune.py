@@ -123,7 +123,7 @@ def _run(engine: CudaEngine, key: KernelKey, steps: int) -> tuple[str, dict[str,
 
 def _time(engine: CudaEngine, key: KernelKey, steps: int) -> float:
     rows = _start(engine, key, steps)
-    seconds = engine.time(steps, rows)
+    (seconds,) = engine.time(steps, rows)
     engine.wait()
     return seconds
 
