@@ -239,7 +239,10 @@ def _from_arrow(name: str, array: Any) -> Column:
 
 
 def _from_dictionary(array: Any, missing: np.ndarray | None) -> Column:
-    words = array.dictionary.cast(pa.string()).to_pylist()
+    words = [
+        word.decode(errors="backslashreplace") if isinstance(word, bytes) else word
+        for word in array.dictionary.to_pylist()
+    ]
     if any(word is None for word in words):
         plain = array.dictionary_decode()
         missing = plain.is_null().to_numpy(zero_copy_only=False)

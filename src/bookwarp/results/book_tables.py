@@ -1,12 +1,15 @@
 """Tables of continuous books: level 1, level 2, level 3 and counters, as Arrow's."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from bookwarp.results.output import check_absent, check_folder, written_whole
 from bookwarp.spec.book_state import BookState
 from bookwarp.spec.codes import Side
+from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.events import REJECT_REASONS, Counter
 from bookwarp.spec.orders import TimeInForce
 
@@ -77,6 +80,33 @@ def counters_table(state: BookState) -> pa.Table:
     columns["fills_per_order"] = pa.array(fills, mask=accepted == 0)
     columns["flags"] = state.flags
     return pa.table(columns)
+
+
+def check_table(path: Path, overwrite: bool = False) -> None:
+    """Check, before any work, that a table can be written to `path`.
+
+    Raises:
+        ParameterError: it does not end in .parquet.
+        StoreError: it exists, or its folder cannot be written to.
+    """
+    if path.suffix.lower() != ".parquet":
+        raise ParameterError(f"{path} does not end in .parquet")
+    check_absent(path, overwrite)
+    check_folder(path)
+
+
+def write_table(table: pa.Table, path: Path, overwrite: bool = False) -> None:
+    """Write a table as Parquet; the file appears whole or not at all.
+
+    Raises:
+        ParameterError: it does not end in .parquet.
+        StoreError: it cannot be written.
+    """
+    import pyarrow.parquet as pq
+
+    check_table(path, overwrite)
+    with written_whole(path, overwrite) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
 
 
 def coded(codes: np.ndarray, names: Any) -> pa.DictionaryArray:
