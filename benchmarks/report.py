@@ -13,13 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import ladder_tables
 import paper_figures
 import paper_tables
 import reproduced
+import scaling_table
 from markdown_table import markdown
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/benchmarks.md", "docs/reproduce.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/kernel.md", "docs/reproduce.md")
 _BLOCK = re.compile(
     r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
 )
@@ -147,6 +149,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "device-cases": lambda: paper_tables.device_cases(read_rows()),
     "device-machines": lambda: paper_tables.machines(read_rows()),
     "figures": figures,
+    "scaling": lambda: scaling_table.scaling(read_rows()),
+    "ladder": lambda: ladder_tables.ladder(read_rows()),
+    "ladder-reasons": lambda: ladder_tables.reasons(read_rows()),
+    "account": lambda: ladder_tables.account(read_rows()),
+    "stalls": lambda: ladder_tables.stalls(read_rows()),
     "table2": reproduced.table2,
     "figure7": reproduced.figure7,
     "figure7-paper": reproduced.figure7_paper,

@@ -8,6 +8,7 @@ documentation from these lines.
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from gpu import describe_gpu
 from machine import REPOSITORY, describe_code, describe_machine
 from measure import common_digest as _digest  # noqa: F401  (the name that the tests know)
 from measure import memory_of, ratio_rows, run_trials, time_row
+
+from bookwarp.engines.cuda.tuned import IGNORE_VARIABLE
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "auction.jsonl"
 _QUICK_TRIALS = 2
@@ -148,6 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     began = time.monotonic()
     parser = _parser()
     options = parser.parse_args(arguments)
+    # Rows of one machine can be compared with those of another only if neither was tuned.
+    os.environ.setdefault(IGNORE_VARIABLE, "1")
     names = options.engines.split(",")
     if set(names) - set(CONTENDERS) or options.trials < 1:
         parser.error(f"engines are {', '.join(CONTENDERS)}; trials are at least 1")
@@ -164,6 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     on_gpu = any(each.on_device for each in contenders) and options.device == "cuda"
     common = {
         "suite": options.suite,
+        "tuned": not os.environ[IGNORE_VARIABLE],
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         **describe_machine(),
         **(describe_gpu() if on_gpu else {}),

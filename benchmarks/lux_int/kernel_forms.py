@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lux_int.layout import Layout
+from lux_int.workload import DEPTH
 
 _FOLDER = Path(__file__).parent / "kernels"
 BLOCKS = (32, 64, 128, 256, 512)
@@ -26,6 +27,14 @@ class Form:
     def label(self) -> str:
         """The form in words."""
         return f"{self.layout} {self.variant}, {self.threads} threads a block"
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory that a block is launched with: the lots of its books."""
+        if self.variant != "mask":
+            return 0
+        lot_words = DEPTH // 2 if self.layout == "packed" else DEPTH
+        return 4 * lot_words * self.threads
 
     def source(self, own_orders: bool) -> str:
         """Return the source of the kernel `match_books`."""

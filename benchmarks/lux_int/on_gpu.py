@@ -72,11 +72,17 @@ class ManyBooks:
 
     def prepare(self, form: Form) -> Any:
         """Return a function that puts the matching of all books on the stream once."""
+        from cuda.bindings import driver
         from cuda.core import LaunchConfig, launch
 
         code = compile_source(form.source(self._own), self._arch)
         kernel = code.get_kernel("match_books")
-        config = LaunchConfig(grid=-(-self.books // form.threads), block=form.threads)
+        # More than 48 KiB a block has to be asked for.
+        most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call_driver("cuKernelSetAttribute", most, form.shared_bytes, kernel.handle, 0)
+        config = LaunchConfig(
+            grid=-(-self.books // form.threads), block=form.threads, shmem_size=form.shared_bytes
+        )
         memory = (self._resting, self._incoming, self._remaining, self._fills)
         arguments = (*(each.pointer for each in memory), np.uint32(self.books))
         return lambda: launch(self._stream, config, kernel, *arguments)

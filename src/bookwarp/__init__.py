@@ -1,4 +1,4 @@
-"""Simulate huge ensembles of limit order books, with the same bits on every engine.
+"""Simulate and match huge ensembles of limit order books, with the same bits on every engine.
 
 Example:
     >>> import bookwarp as bw
@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bookwarp.matching import Books as Books
+    from bookwarp.matching import match as match
+    from bookwarp.results.match import Match as Match
     from bookwarp.results.run import Run as Run
     from bookwarp.results.store import load as load
     from bookwarp.simulation import Simulation as Simulation
@@ -23,23 +26,42 @@ if TYPE_CHECKING:
     from bookwarp.spec.errors import EngineError as EngineError
     from bookwarp.spec.errors import ParameterError as ParameterError
     from bookwarp.spec.errors import StoreError as StoreError
+    from bookwarp.spec.events import EventType as EventType
+    from bookwarp.spec.events import Flag as Flag
+    from bookwarp.spec.events import Reason as Reason
+    from bookwarp.spec.orders import ORDER as ORDER
+    from bookwarp.spec.orders import Kind as Kind
+    from bookwarp.spec.orders import Op as Op
+    from bookwarp.spec.orders import TimeInForce as TimeInForce
+    from bookwarp.tuning import tune as tune
 
 # name -> module; a module is imported when its first name is used, so that `import bookwarp` is
 # light.
 _PUBLIC = {
     "AgentType": "bookwarp.spec.codes",
+    "Books": "bookwarp.matching",
     "BookwarpError": "bookwarp.spec.errors",
     "EngineError": "bookwarp.spec.errors",
+    "EventType": "bookwarp.spec.events",
+    "Flag": "bookwarp.spec.events",
+    "Kind": "bookwarp.spec.orders",
+    "Match": "bookwarp.results.match",
     "Mix": "bookwarp.spec.agents",
     "NO_PRICE": "bookwarp.spec.codes",
+    "ORDER": "bookwarp.spec.orders",
+    "Op": "bookwarp.spec.orders",
     "ParameterError": "bookwarp.spec.errors",
+    "Reason": "bookwarp.spec.events",
     "Run": "bookwarp.results.run",
     "Side": "bookwarp.spec.codes",
     "Simulation": "bookwarp.simulation",
     "StoreError": "bookwarp.spec.errors",
+    "TimeInForce": "bookwarp.spec.orders",
     "draw_agent_types": "bookwarp.spec.agents",
     "load": "bookwarp.results.store",
+    "match": "bookwarp.matching",
     "simulate": "bookwarp.simulation",
+    "tune": "bookwarp.tuning",
 }
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604

@@ -14,6 +14,7 @@ from bookwarp.engines.cuda import layout
 from bookwarp.engines.cuda.availability import packages_installed
 from bookwarp.engines.cuda.compile import compile_kernel, find_code, join_sources
 from bookwarp.engines.cuda.kernel_key import choose_key
+from bookwarp.engines.cuda.variants import equivalent_keys
 from bookwarp.spec.errors import EngineError
 from bookwarp.spec.market import CallAuction
 
@@ -47,6 +48,20 @@ def test_kernel_compiles_within_its_budget(budgets, case, arch):
     used, budget = usage_in(log), budgets[case.label][arch]
     assert used["registers"] <= budget["registers"] + SPARE_REGISTERS
     assert used["spill_bytes"] <= budget["spill_bytes"] + SPARE_SPILL_BYTES
+
+
+@pytest.mark.parametrize("given", [{}, {"stream": "paper"}, {"noise_spread": 9}])
+def test_every_kernel_that_tuning_tries_compiles(given):
+    auction = CallAuction.of(2, **given)
+
+    def choose(warps):
+        flags = {"wide_lots": False, "recording": False}
+        return choose_key(auction, auction.type_counts(), warps=warps, **flags)
+
+    for key in equivalent_keys(choose, 2):
+        code, log = compile_kernel(key, "sm_90")
+        assert code[:4] == b"\x7fELF"
+        assert "warning #" not in log, log
 
 
 def test_budgets_are_those_of_the_cases(budgets):

@@ -17,7 +17,7 @@ OURS = {
 OTHERS = {
     "spec": {"numpy"},
     "reference": {"numpy"},
-    "engines": {"numpy", "numba", "cuda"},
+    "engines": {"numpy", "numba", "llvmlite", "cuda"},
 }
 
 

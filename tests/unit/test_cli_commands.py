@@ -15,7 +15,7 @@ from bookwarp.engines.registry import ENGINES, available_threads, engine_status
 from bookwarp.reproduce import figure7, table2
 from bookwarp.spec.parameters import PARAMETERS
 
-COMMANDS = ("simulate", "show", "rerun", "reproduce", "info")
+COMMANDS = ("simulate", "match", "show", "rerun", "reproduce", "tune", "info")
 SLOW_TO_LOAD = ("numba", "xarray", "zarr", "pandas", "matplotlib", "pyarrow", "h5netcdf", "psutil")
 
 
@@ -54,7 +54,7 @@ def test_every_parameter_of_the_model_is_an_option():
 
 
 @pytest.mark.parametrize(
-    "command", ["show", "rerun", "reproduce figure7", "reproduce table2", "info"]
+    "command", ["match", "show", "rerun", "reproduce figure7", "reproduce table2", "tune", "info"]
 )
 def test_every_command_has_help_that_fits_the_terminal(command):
     printed = run(f"{command} --help", COLUMNS="80")

@@ -106,9 +106,10 @@ class Compiler:
         monkeypatch.setenv("BOOKWARP_CACHE_DIR", str(folder))
         monkeypatch.setattr(compiling, "join_sources", lambda key: f"source of {key}")
         monkeypatch.setattr(compiling, "_compiler_version", lambda: self.version)
-        monkeypatch.setattr(compiling, "compile_kernel", self.compile)
+        monkeypatch.setattr(compiling, "compile_source", self.compile)
 
-    def compile(self, key, arch):
+    def compile(self, source, arch, what):
+        key = source.removeprefix("source of ")
         self.asked.append((key, arch))
         return f"code of {key} for {arch}".encode(), "log"
 

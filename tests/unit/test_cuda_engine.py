@@ -1,5 +1,7 @@
 """The cuda engine's own code, on GPUs that the host plays: what it lays out, keeps and brings."""
 
+import threading
+
 import numpy as np
 import pytest
 from emulated_gpu import EmulatedGpu, array_at
@@ -126,6 +128,32 @@ def test_a_full_half_is_fetched_while_the_other_fills(emulated_gpus, few_rows):
     assert filled == [True] * 4 + [False] * 3
     running.wait()
     assert (rows["last"] != -77).all()
+
+
+@pytest.mark.parametrize("steps", [1, 7])
+def test_rows_of_several_devices_come_beside_each_other(
+    emulated_gpus, few_rows, monkeypatch, steps
+):
+    auction, _ = build("fixed", "default", "default", agents=5)
+    plan = RecordPlan.of(auction, "last")
+    running = OnTwoDevices(auction, plan)
+    both = threading.Barrier(len(emulated_gpus), timeout=30)
+    finish = EmulatedGpu.finish_fetch
+
+    def finish_together(gpu, event):
+        both.wait()
+        assert all(each.fetching for each in emulated_gpus), "all copies are on their way"
+        both.wait()
+        finish(gpu, event)
+
+    monkeypatch.setattr(EmulatedGpu, "finish_fetch", finish_together)
+    rows = plan.allocate(auction, steps)
+    running.run(steps, rows)
+    running.wait()
+    whole = ReferenceEngine(auction, plan)
+    expected = plan.allocate(auction, steps)
+    whole.run(steps, expected)
+    np.testing.assert_array_equal(rows["last"], expected["last"])
 
 
 def test_rows_survive_an_interrupted_delivery(emulated_gpus, few_rows, monkeypatch):

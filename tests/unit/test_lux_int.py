@@ -115,7 +115,7 @@ _AS_CPP = """
 #define __forceinline__ inline
 #define __noinline__
 #define __restrict__
-#define __shared__ static
+#define __shared__
 #define __launch_bounds__(...)
 using std::max, std::min;
 struct Index { unsigned x; };
@@ -123,6 +123,7 @@ static Index blockIdx, threadIdx;
 static int __clz(unsigned word) { return word ? __builtin_clz(word) : 32; }
 """
 _ALL_THREADS = """
+uint32 columns[32 * THREADS];
 extern "C" void match_all(const uint32* resting, const Order* incoming, uint32* remaining,
                           uint32* fills, uint32 books) {
     for (blockIdx.x = 0; blockIdx.x * THREADS < books; ++blockIdx.x)

@@ -138,7 +138,7 @@ __device__ __forceinline__ bool pack_prices(const uint32* price, uint32 books, u
 extern "C" __global__ void __launch_bounds__(THREADS)
 match_books(const uint32* __restrict__ resting, const Order* __restrict__ incoming,
             uint32* __restrict__ remaining, uint32* __restrict__ fills_out, uint32 books) {
-    __shared__ uint32 columns[LOT_WORDS * THREADS];
+    extern __shared__ uint32 columns[];  // LOT_WORDS for each thread
     const uint32 book = this_book();
     if (book >= books) return;
     const Lots lots = {columns + threadIdx.x};

@@ -1,4 +1,4 @@
-"""The command line: `bookwarp simulate`, `show`, `rerun`, `reproduce`, `info`."""
+"""The command line: `bookwarp simulate`, `show`, `rerun`, `reproduce`, `tune`, `info`."""
 
 import sys
 

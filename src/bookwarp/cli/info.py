@@ -27,6 +27,7 @@ def gather_facts() -> dict[str, Any]:
     """Return what `bookwarp info` prints; bytes are whole numbers, absent packages None."""
     import psutil
 
+    from bookwarp.engines.cuda.tuned import remembered_choices
     from bookwarp.engines.registry import available_threads, choose_engine, engine_status
 
     memory = psutil.virtual_memory()
@@ -42,6 +43,7 @@ def gather_facts() -> dict[str, Any]:
         "engines": {n: {"available": r is None, "reason": r} for n, r in status.items()},
         "engine_auto": choose_engine("auto"),
         "compiled_code": _compiled_code(),
+        "tuned": remembered_choices(),
     }
 
 
@@ -63,6 +65,17 @@ def _compiled_code() -> str | None:
     return str(run_markets.stats.cache_path)
 
 
+def _describe_choice(kept: dict[str, Any]) -> str:
+    """Return in one line what `bookwarp tune` has found; a part that is not known is left out."""
+    choice = ", ".join(f"{name} {value}" for name, value in kept["choice"].items())
+    about = [kept["gpu"]]
+    if {"markets", "agents", "stream"} <= kept.keys():
+        about.append(
+            f"up to {kept['markets']} markets of {kept['agents']} agents, stream {kept['stream']}"
+        )
+    return f"{', '.join(about)}: {choice}"
+
+
 def _print_table(facts: dict[str, Any]) -> None:
     total, free = (facts[name] / 2**30 for name in ("memory_bytes", "free_memory_bytes"))
     versions = {name: facts[name] or "not installed" for name in _PACKAGES}
@@ -73,4 +86,6 @@ def _print_table(facts: dict[str, Any]) -> None:
         chosen = ", chosen by auto" if name == facts["engine_auto"] else ""
         rows[f"engine {name}"] = status["reason"] or f"available{chosen}"
     rows["compiled code"] = facts["compiled_code"] or "none"
+    for number, kept in enumerate(facts["tuned"], 1):
+        rows[f"tuned {number}"] = _describe_choice(kept)
     print_facts(rows)

@@ -27,13 +27,23 @@ def build_simulation(config: Path | None, given: dict[str, str | None]) -> Simul
     options = parse_given(given)
     values = {"markets": DEFAULT_MARKETS} | written | options
     with naming_config(config, set(written) - set(options)):
-        who = values.pop("agent_types", EXACT)
-        if who == DRAWN:
-            values["agent_types"] = _draw_types(values)
-            values.pop("mix", None)
-        elif who != EXACT:
-            values["agent_types"] = _read_types(Path(who))
-        return Simulation(**values)
+        return Simulation(**with_agent_types(values))
+
+
+def with_agent_types(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the same with the agent types themselves for the word that says where they are from.
+
+    Raises:
+        ParameterError: they cannot be drawn or read.
+    """
+    values = dict(values)
+    who = values.pop("agent_types", EXACT)
+    if who == DRAWN:
+        values["agent_types"] = _draw_types(values)
+        values.pop("mix", None)
+    elif who != EXACT:
+        values["agent_types"] = _read_types(Path(who))
+    return values
 
 
 def _draw_types(values: dict[str, Any]) -> np.ndarray:

@@ -29,7 +29,8 @@ class BookEngine(Protocol):
         the batch.
 
         Args:
-            orders: `ORDER` [message], C-contiguous, at most 2**32 - 1; it may be read only.
+            orders: `ORDER` [message], C-contiguous, at most 2**32 - 1; it may be read only, and
+                empty: then all is compiled that messages would need.
             owners: uint64 [message], 0 for no owner; given if `rules.tracks_owner`, else None.
             events: whether events are wanted.
             levels: price levels a side wanted after every message; 0 for none.

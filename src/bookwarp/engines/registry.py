@@ -46,6 +46,7 @@ ENGINES = tuple(_ENGINES)
 
 # name -> module and class of the engine for continuous books, the best one first.
 _BOOK_ENGINES = {
+    "cpu": ("bookwarp.engines.cpu.books.engine", "CpuBookEngine"),
     "reference": ("bookwarp.reference.book_engine", "ReferenceBookEngine"),
 }
 BOOK_ENGINES = tuple(_BOOK_ENGINES)

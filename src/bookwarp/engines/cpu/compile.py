@@ -24,7 +24,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 def source_digest() -> str:
     """Return a digest of everything that is compiled into the kernels."""
     hasher = hashlib.sha256()
-    for path in sorted([*_HERE.glob("*.py"), *(_HERE.parents[1] / "spec").glob("*.py")]):
+    for path in sorted([*_HERE.rglob("*.py"), *(_HERE.parents[1] / "spec").glob("*.py")]):
         hasher.update(path.read_bytes())
     return hasher.hexdigest()
 

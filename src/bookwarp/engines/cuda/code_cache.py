@@ -34,13 +34,13 @@ class CodeCache:
         self._folder = folder
 
     @staticmethod
-    def name_of(*made_of: str) -> str:
+    def name_of(*made_of: str, suffix: str = "cubin") -> str:
         """Return the name of what is made of these texts and nothing else."""
         hasher = hashlib.sha256()
         for text in made_of:
             data = text.encode()
             hasher.update(len(data).to_bytes(8, "little") + data)
-        return f"{hasher.hexdigest()}.cubin"
+        return f"{hasher.hexdigest()}.{suffix}"
 
     def read(self, name: str) -> bytes | None:
         """Return the code under a name, or None if there is none that is whole."""

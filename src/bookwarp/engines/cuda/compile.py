@@ -27,11 +27,17 @@ def join_sources(key: KernelKey) -> str:
 
 
 def compile_kernel(key: KernelKey, arch: str) -> tuple[bytes, str]:
-    """Compile a kernel; no GPU and no driver are needed.
+    """Compile a kernel; see `compile_source`."""
+    return compile_source(join_sources(key), arch, f"the kernel {key}")
+
+
+def compile_source(source: str, arch: str, what: str) -> tuple[bytes, str]:
+    """Compile a source; no GPU and no driver are needed.
 
     Args:
-        key: what to specialise it by.
+        source: one file of CUDA C++.
         arch: the GPU's name for compilers, as "sm_90".
+        what: how an error names it.
 
     Returns:
         The machine code (a cubin), and the log of the compiler, with registers and spills.
@@ -45,9 +51,9 @@ def compile_kernel(key: KernelKey, arch: str) -> tuple[bytes, str]:
     options = ProgramOptions(arch=arch, std=_STANDARD, ptxas_options=["-v"])
     log = StringIO()
     try:
-        code = Program(join_sources(key), "c++", options).compile("cubin", logs=log)
+        code = Program(source, "c++", options).compile("cubin", logs=log)
     except Exception as error:
-        raise EngineError(f"the kernel {key} does not compile for {arch}: {error}") from error
+        raise EngineError(f"{what} does not compile for {arch}: {error}") from error
     return bytes(code.code), log.getvalue()
 
 
@@ -65,13 +71,26 @@ def _load_code(key: KernelKey, arch: str) -> Any:
 
 def find_code(key: KernelKey, arch: str) -> bytes:
     """Return the machine code of a kernel, from the disk if it was compiled before."""
-    kept = CodeCache(cache_folder())
-    name = kept.name_of(join_sources(key), arch, _STANDARD, str(_compiler_version()))
+    return find_compiled(join_sources(key), arch, f"the kernel {key}")
+
+
+def find_compiled(source: str, arch: str, what: str) -> bytes:
+    """Return the machine code of a source, from the disk if it was compiled before."""
+    kept, name = CodeCache(cache_folder()), _name_of_code(source, arch)
     code = kept.read(name)
     if code is None:
-        code, _ = compile_kernel(key, arch)
+        code, _ = compile_source(source, arch, what)
         kept.write(name, code)
     return code
+
+
+def code_name(key: KernelKey, arch: str) -> str:
+    """Return a name that nothing shares but what compiles to the same code."""
+    return _name_of_code(join_sources(key), arch)
+
+
+def _name_of_code(source: str, arch: str) -> str:
+    return CodeCache.name_of(source, arch, _STANDARD, str(_compiler_version()))
 
 
 def _check_arch(arch: str) -> None:

@@ -1,6 +1,7 @@
 """The cuda engine: an ensemble on one GPU or several, its state in their memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from bookwarp.engines.cuda.kernel_key import (
 )
 from bookwarp.engines.cuda.layout import lay_out_markets, read_out_state
 from bookwarp.engines.cuda.part import Part, part_nbytes, split_markets
+from bookwarp.engines.cuda.tuned import recall_choice
+from bookwarp.engines.cuda.variants import equivalent_keys, find_key
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
@@ -57,22 +60,24 @@ class CudaEngine:
         if reason is not None:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
         numbers = check_devices(devices, cuda_stream)
-        self._auction, self._plan = auction, plan
+        self.auction, self.plan = auction, plan
         self._type_counts = auction.type_counts()
         self._keys: dict[tuple[bool, bool], KernelKey] = {}
         self._lots_per_step = auction.agents * largest_orders(auction)
         markets = lay_out_markets(auction, self._type_counts, plan)
         slices = split_markets(markets, auction.agent_types, plan, len(numbers))
-        gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
-        self._warps = sum(gpu.multiprocessors for gpu in gpus) * WARPS_PER_MULTIPROCESSOR
+        self.gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
+        self._warps = sum(gpu.multiprocessors for gpu in self.gpus) * WARPS_PER_MULTIPROCESSOR
+        self._most_markets = max(own.count for own in slices)
         self._step = 0
         self._narrow_until = self._steps_of_narrow_lots(auction.per_market("open_depth"))
         key = self._key(wide=self._narrow_until < 1, recording=self._records)
-        for gpu, own in zip(gpus, slices, strict=True):
+        for gpu, own in zip(self.gpus, slices, strict=True):
             check_memory(gpu, part_nbytes(key, own, plan, gpu.multiprocessors))
         state = opening_state(auction)
         self._parts = [
-            Part(gpu, own, plan, state, key.lots) for gpu, own in zip(gpus, slices, strict=True)
+            Part(gpu, own, plan, state, key.lots)
+            for gpu, own in zip(self.gpus, slices, strict=True)
         ]
         self._prepare(key)
 
@@ -97,8 +102,10 @@ class CudaEngine:
         Raises:
             EngineError: a GPU failed.
         """
+        # All copies are on their way before the first is waited for.
         for part in self._parts:
-            part.drain()
+            part.send()
+        self._on_all(Part.drain)
 
     def read_state(self) -> State:
         """Return the state in host memory, once all steps are done."""
@@ -136,7 +143,27 @@ class CudaEngine:
         """
         if not 0 <= part < len(self._parts):
             raise ParameterError(f"part = {part} is outside 0 .. {len(self._parts) - 1}")
-        return device_arrays(self._parts[part], self._auction.levels)
+        return device_arrays(self._parts[part], self.auction.levels)
+
+    def equivalent_keys(self, steps: int) -> list[KernelKey]:
+        """Return the keys of all kernels that can run the next steps, that of choice first."""
+        wide = self._step + steps > self._narrow_until
+        choose = self._chooser(wide, self._records)
+        keys = equivalent_keys(choose, self.auction.markets)
+        return list(dict.fromkeys((choose(self._warps), *keys)))
+
+    def use(self, key: KernelKey) -> None:
+        """Run one of `equivalent_keys` from now on."""
+        self._keys[key.wide_lots, key.recording] = key
+        self._prepare(key)
+
+    def time(self, steps: int, rows: Mapping[str, np.ndarray]) -> list[float]:
+        """Do what `run` does, and return the seconds that it takes on each device, by its clock."""
+        begins = [gpu.mark_time() for gpu in self.gpus]
+        self.run(steps, rows)
+        ends = [gpu.mark_time() for gpu in self.gpus]
+        marks = zip(self.gpus, begins, ends, strict=True)
+        return [gpu.seconds_between(begin, end) for gpu, begin, end in marks]
 
     @property
     def device_nbytes(self) -> int:
@@ -144,11 +171,11 @@ class CudaEngine:
 
         They are the bytes that were asked for: the driver hands out whole pages.
         """
-        return sum(part.gpu.peak_nbytes for part in self._parts)
+        return sum(gpu.peak_nbytes for gpu in self.gpus)
 
     @property
     def _records(self) -> bool:
-        return bool(self._plan.series) or len(self._plan.book_markets) > 0
+        return bool(self.plan.series) or len(self.plan.book_markets) > 0
 
     def _run_recording(self, key: KernelKey, steps: int, rows: Mapping[str, np.ndarray]) -> None:
         """Run in launches whose rows fit into the memory for them."""
@@ -158,19 +185,31 @@ class CudaEngine:
             room = min(part.rows.room for part in self._parts)
             if room == 0:
                 for part in self._parts:
-                    part.rows.send()
-                for part in self._parts:
-                    part.rows.turn()
+                    part.send()
+                self._on_all(Part.turn)
                 continue
             # The last step before the one whose row would not fit.
-            last = (self._step // self._plan.every + room + 1) * self._plan.every - 1
+            last = (self._step // self.plan.every + room + 1) * self.plan.every - 1
             here = min(stop, last) - self._step
-            count = self._plan.rows(self._step, self._step + here)
+            count = self.plan.rows(self._step, self._step + here)
             self._launch(key, here)
             for part, arrays in zip(self._parts, own, strict=True):
                 wanted = {name: a[filled : filled + count] for name, a in arrays.items()}
                 part.rows.expect(count, wanted)
             filled += count
+
+    def _on_all(self, act: Callable[[Part], None]) -> None:
+        """Do something with every part; in threads, where rows are then copied beside each other.
+
+        Nothing works on a part any longer when this returns, also where it raises.
+        """
+        if len(self._parts) == 1 or not self._records:
+            for part in self._parts:
+                act(part)
+            return
+        with ThreadPoolExecutor(len(self._parts)) as threads:
+            for future in [threads.submit(act, part) for part in self._parts]:
+                future.result()
 
     def _launch(self, key: KernelKey, steps: int) -> None:
         for part in self._parts:
@@ -179,14 +218,23 @@ class CudaEngine:
 
     def _key(self, wide: bool, recording: bool) -> KernelKey:
         if (wide, recording) not in self._keys:
-            self._keys[wide, recording] = choose_key(
-                self._auction,
-                self._type_counts,
-                wide_lots=wide,
-                recording=recording,
-                warps=self._warps,
-            )
+            choose = self._chooser(wide, recording)
+            key = choose(self._warps)
+            self._keys[wide, recording] = self._tuned(choose, key) or key
         return self._keys[wide, recording]
+
+    def _chooser(self, wide: bool, recording: bool) -> Callable[[int], KernelKey]:
+        """Return the function from the warps of a device to the key of choice."""
+        given = {"wide_lots": wide, "recording": recording}
+        return lambda warps: choose_key(self.auction, self._type_counts, warps=warps, **given)
+
+    def _tuned(self, choose: Callable[[int], KernelKey], key: KernelKey) -> KernelKey | None:
+        """Return what `bookwarp tune` found to be faster than `key` on GPUs like these."""
+        gpu = self.gpus[0]
+        if any(other.name != gpu.name for other in self.gpus):
+            return None
+        choice = recall_choice(gpu.name, gpu.arch, key, self._most_markets)
+        return find_key(choose, self.auction.markets, choice)
 
     def _prepare(self, key: KernelKey) -> None:
         for part in self._parts:

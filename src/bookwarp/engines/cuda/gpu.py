@@ -16,7 +16,7 @@ from bookwarp.engines.cuda.availability import LOWEST_CAPABILITY, old_gpu_senten
 from bookwarp.spec.errors import EngineError, ParameterError
 
 _PINNED_PORTABLE = 1
-_EVENT_WITHOUT_TIMING = 2
+_EVENT_WITH_TIMING, _EVENT_WITHOUT_TIMING = 0, 2
 _STREAM_NON_BLOCKING = 1
 _LEGACY_STREAM = 1
 
@@ -73,6 +73,7 @@ class Gpu:
         if capability < LOWEST_CAPABILITY:
             raise EngineError(f"device {ordinal} cannot be used: {old_gpu_sentence(capability)}")
         self.arch = "sm_{}{}".format(*capability)
+        self.name = _name_of_device(self._device)
         self.multiprocessors = self._attribute("MULTIPROCESSOR_COUNT")
         self.stream_handle = _LEGACY_STREAM if stream is None else handle_of_stream(stream)
         self._owner = stream
@@ -192,6 +193,20 @@ class Gpu:
         with self:
             _checked(self._driver.cuEventSynchronize(event.handle))
 
+    def mark_time(self) -> Any:
+        """Return a mark on the stream, for `seconds_between`."""
+        with self:
+            event = _Event(self, _checked(self._driver.cuEventCreate(_EVENT_WITH_TIMING)))
+            _checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
+        return event
+
+    def seconds_between(self, begin: Any, end: Any) -> float:
+        """Return how long the work between two marks took, once it is done."""
+        with self:
+            _checked(self._driver.cuEventSynchronize(end.handle))
+            found = _checked(self._driver.cuEventElapsedTime(begin.handle, end.handle))
+        return float(found) / 1e3
+
     def order_before(self, consumer: int) -> None:
         """Let work to come on the stream `consumer` wait for the work so far on ours."""
         if consumer == self.stream_handle:
@@ -255,6 +270,13 @@ def device_count() -> int:
 
     _checked(driver.cuInit(0))
     return int(_checked(driver.cuDeviceGetCount()))
+
+
+def _name_of_device(device: Any) -> str:
+    from cuda.bindings import driver
+
+    name: bytes = _checked(driver.cuDeviceGetName(256, device))
+    return name.split(b"\0")[0].decode()
 
 
 @cache

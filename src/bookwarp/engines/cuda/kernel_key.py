@@ -12,6 +12,7 @@ from bookwarp.spec.random import NARROW_CELLS
 LANES = 32
 WARPS_PER_MULTIPROCESSOR = 32
 """Warps of the counting kernel, each a block, that a multiprocessor runs at once."""
+_GENERAL_BLOCKS_PER_SM = 16
 TYPES_PITCH = 64
 """Given types come in rows of a multiple of this many bytes."""
 
@@ -52,7 +53,8 @@ class KernelKey:
     draws_ahead: bool = False
     """Whether a second warp draws for the next step."""
     blocks_per_sm: int = WARPS_PER_MULTIPROCESSOR
-    """Blocks for which registers are kept free; never changes a bit, as the next one."""
+    """Blocks for which the counting kernel keeps registers free; those of the general one that take
+    markets in turn. Never changes a bit, as the next one."""
     unroll_rounds: int = 2
 
     @property
@@ -155,6 +157,7 @@ def choose_key(
         following=auction.window is Window.FOLLOWING,
         paper=auction.stream is Stream.PAPER,
         recording=recording,
+        blocks_per_sm=WARPS_PER_MULTIPROCESSOR if counted else _GENERAL_BLOCKS_PER_SM,
     )
 
 

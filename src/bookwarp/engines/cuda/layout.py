@@ -1,5 +1,7 @@
 """What the kernels are given and give back: structures of layout.cuh, as NumPy dtypes."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
@@ -54,25 +56,34 @@ _NOBODY = len(AgentType)
 
 
 def layout_assertions() -> str:
-    """Return C++ that does not compile unless the structures lie in memory as the dtypes say.
+    """Return C++ that does not compile unless the structures lie in memory as the dtypes say."""
+    checks = []
+    for number, name in enumerate(SCALARS):
+        says = f'"{name} is not number {number} of SCALARS in layout.py");'
+        checks.append(f"static_assert((int)Scalar::{name} == {number}, {says}\n")
+    checks.append(
+        f"static_assert(SCALARS_PITCH == {_SCALARS_PITCH}, "
+        f'"scalars do not begin where layout.py puts them");\n'
+    )
+    return assert_layouts(STRUCTURES) + "".join(checks)
+
+
+def assert_layouts(structures: Mapping[str, np.dtype]) -> str:
+    """Return C++ that does not compile unless structures lie in memory as dtypes say.
 
     Places of fields are checked from CUDA 13.5 on: compilers before it do not know the built-in.
+
+    Args:
+        structures: name of the structure -> dtype.
     """
     sizes, places = [], []
-    for name, dtype in STRUCTURES.items():
+    for name, dtype in structures.items():
         assert dtype.fields is not None
         says = f'"{name} is not laid out as in layout.py");'
         sizes.append(f"static_assert(sizeof({name}) == {dtype.itemsize}, {says}")
         for field, (kind, offset, *_) in dtype.fields.items():
             sizes.append(f"static_assert(sizeof({name}::{field}) == {kind.itemsize}, {says}")
             places.append(f"static_assert(__builtin_offsetof({name}, {field}) == {offset}, {says}")
-    for number, name in enumerate(SCALARS):
-        says = f'"{name} is not number {number} of SCALARS in layout.py");'
-        sizes.append(f"static_assert((int)Scalar::{name} == {number}, {says}")
-    sizes.append(
-        f"static_assert(SCALARS_PITCH == {_SCALARS_PITCH}, "
-        f'"scalars do not begin where layout.py puts them");'
-    )
     known = "#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1305"
     return "\n".join([*sizes, known, *places, "#endif", ""])
 

@@ -22,9 +22,6 @@ from bookwarp.engines.cuda.rows import RowBuffer, choose_capacity, row_nbytes, r
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import State
 
-_GENERAL_BLOCKS_PER_SM = 16
-"""About the blocks of the general kernel that run at once; each takes markets in turn."""
-
 
 @dataclass(frozen=True)
 class Slice:
@@ -136,8 +133,9 @@ class Part:
         with self.gpu:
             kernel = load_kernel(key, self.gpu.arch)
         grid = grid_of(key, self.slice.count, self.gpu.multiprocessors)
-        if key.scratch_bytes and self._scratch is None:
-            self._scratch = Memory(self.gpu, grid * key.scratch_bytes)
+        scratch = grid * key.scratch_bytes
+        if scratch > (self._scratch.nbytes if self._scratch else 0):
+            self._scratch = Memory(self.gpu, scratch)
         inputs = (self._markets, self.book, self.scalars, self._types)
         self._prepared[key] = _Prepared(
             kernel,
@@ -173,6 +171,16 @@ class Part:
             self._rows = RowBuffer(self.gpu, self._plan, self._row_shapes, capacity)
         return self._rows
 
+    def send(self) -> None:
+        """Start to bring the rows so far to the host."""
+        if self._rows is not None:
+            self._rows.send()
+
+    def turn(self) -> None:
+        """Bring the rows before them to where they belong, so that there is room for more."""
+        if self._rows is not None:
+            self._rows.turn()
+
     def drain(self) -> None:
         """Wait for all steps, and bring all rows to where they belong."""
         if self._rows is not None:
@@ -184,7 +192,7 @@ def grid_of(key: KernelKey, markets: int, multiprocessors: int) -> int:
     """Return how many blocks run `markets` markets."""
     if key.kernel == "counted":
         return -(-markets // key.markets_per_warp)
-    return min(markets, _GENERAL_BLOCKS_PER_SM * multiprocessors)
+    return min(markets, key.blocks_per_sm * multiprocessors)
 
 
 def part_nbytes(key: KernelKey, markets: Slice, plan: RecordPlan, multiprocessors: int) -> int:

@@ -1,0 +1,128 @@
+"""The kernels: match the messages of a block of books, and copy resting orders out and in.
+
+Owns: the arrays of its block, which have room for every order that can come to rest, so that
+nothing is allocated here; and the events and depth of its messages. Books come one after the other,
+each with all its messages, so that what a book needs stays in the core's cache.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cpu.books.instructions import prefetch
+from bookwarp.engines.cpu.books.layout import NOBODY
+from bookwarp.engines.cpu.books.matching import Log, apply_message
+from bookwarp.engines.cpu.books.prices import key_of_price, next_level, price_of_key
+from bookwarp.engines.cpu.books.queue import append_order
+from bookwarp.engines.cpu.compile import entry_point, inlined, source_digest
+from bookwarp.spec.codes import NO_PRICE, Side
+from bookwarp.spec.events import Counter
+
+_BUY, _MESSAGES = int(Side.BUY), int(Counter.MESSAGES)
+_NO_PRICE = np.int64(NO_PRICE)
+_NO_OWNER = np.uint64(0)
+# Messages of a book lie apart in the table; one takes as long from memory as this many to match.
+_AHEAD = 16
+
+
+@inlined
+def copy_depth(block, book, depth):  # type: ignore[no-untyped-def]
+    """Copy the best levels of both sides; `depth` is int64 [level, `LEVEL_COLUMNS`]."""
+    for column in range(0, 4, 2):
+        side = 2 * book + (1 if column == 0 else 0)  # asks come first
+        level = np.int64(block.sides[side].best)
+        for row in range(len(depth)):
+            if level == NOBODY:
+                depth[row, column], depth[row, column + 1] = _NO_PRICE, 0
+                continue
+            depth[row, column] = price_of_key(block.levels[level].key, side)
+            depth[row, column + 1] = block.levels[level].qty
+            if row + 1 < len(depth):
+                level = next_level(block, level)
+
+
+def _build(digest: str) -> Any:
+    @entry_point
+    def match_block(  # type: ignore[no-untyped-def]
+        block, rules, orders, owners, rows, starts, events, first_event, step, counts, depth
+    ):
+        """Match the messages of all books of a block.
+
+        Args:
+            block, rules: see layout.py.
+            orders: ORDER [message], all of them.
+            owners: uint64 [message], or empty if not tracked.
+            rows: uint32 [message of the block], messages by book; empty if all are in order.
+            starts: int64 [book of the block + 1], where in `rows` a book starts.
+            events: EVENT [event]; written from `first_event` on.
+            first_event: int64 [1], moved on.
+            step: 1, or 0 to write no events.
+            counts: int64 [book of the block], set to the number of events.
+            depth: int64 [message, level, `LEVEL_COLUMNS`], of no messages if not asked.
+        """
+        _ = digest  # in the closure, and so in the key of the cache
+        last = len(rows) - 1
+        for book in range(len(starts) - 1):
+            before = first_event[0]
+            for position in range(starts[book], starts[book + 1]):
+                row = position
+                if last >= 0:
+                    row = np.int64(rows[position])
+                    prefetch(orders, np.int64(rows[min(position + _AHEAD, last)]))
+                message = orders[row]
+                owner = owners[row] if len(owners) else _NO_OWNER
+                log = Log(events, first_event, step, row, message.op)
+                apply_message(block, rules, log, book, message, owner)
+                if len(depth):
+                    copy_depth(block, book, depth[row])
+            block.counters[book, _MESSAGES] += starts[book + 1] - starts[book]
+            counts[book] = first_event[0] - before
+
+    @entry_point
+    def list_orders(block, first_book, found):  # type: ignore[no-untyped-def]
+        """Copy all resting orders by priority; `found` is RESTING [order], of the right length."""
+        _ = digest
+        place = 0
+        for side in range(len(block.sides)):
+            level = np.int64(block.sides[side].best)
+            while level != NOBODY:
+                index = np.int64(block.levels[level].first)
+                while index != NOBODY:
+                    order, row = block.orders[index], found[place]
+                    row.order_id, row.qty, row.tif = order.order_id, order.qty, order.tif
+                    row.price = price_of_key(block.levels[level].key, side)
+                    row.filled = block.filled[index] if len(block.filled) else 0
+                    row.owner = block.owners[index] if len(block.owners) else _NO_OWNER
+                    row.book, row.side = first_book + (side >> 1), 1 - 2 * (side & 1)
+                    row.reserved = 0
+                    place += 1
+                    index = np.int64(order.behind)
+                level = next_level(block, level)
+
+    @entry_point
+    def enter_orders(block, first_book, given):  # type: ignore[no-untyped-def]
+        """Let orders rest in empty books, in the order given; `given` is RESTING [order]."""
+        _ = digest
+        for place in range(len(given)):
+            row = given[place]
+            side = 2 * (np.int64(row.book) - first_book) + (0 if row.side == _BUY else 1)
+            key = key_of_price(row.price, side)
+            index = append_order(block, side, key, row.order_id, row.qty, row.tif)
+            if len(block.filled):
+                block.filled[index] = row.filled
+            if len(block.owners):
+                block.owners[index] = row.owner
+
+    @entry_point
+    def move_down(events, start, stop, place):  # type: ignore[no-untyped-def]
+        """Copy the events `start` .. `stop` to `place`, which is not above `start`."""
+        _ = digest
+        if place == start:
+            return
+        for offset in range(stop - start):
+            events[place + offset] = events[start + offset]
+
+    return match_block, list_orders, enter_orders, move_down
+
+
+match_block, list_orders, enter_orders, move_down = _build(source_digest())

@@ -1,0 +1,266 @@
+// A GPU's warps on a processor, for kernels written in plain CUDA C++: every thread of a block is a
+// context of its own, run in turn until it waits for the others of its warp or block.
+//
+// What it checks beside results: all lanes of a warp come to the same operation, nobody waits for a
+// thread that has ended, and shared memory holds garbage when a block begins. Masks are taken to
+// name all lanes, except where an operation works within groups of them.
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __noinline__
+#define __launch_bounds__(...)
+#define __shared__ static __attribute__((section("shared_memory")))
+using std::max, std::min;
+
+struct uint2 {
+    unsigned x, y;
+};
+struct Index {
+    unsigned x;
+};
+static Index threadIdx, blockIdx, blockDim, gridDim;
+
+extern char __start_shared_memory[] __attribute__((weak));
+extern char __stop_shared_memory[] __attribute__((weak));
+
+namespace emulated {
+
+constexpr unsigned LANES = 32, STACK = 256 * 1024;
+
+struct Thread {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack{new char[STACK]};
+    bool ended = false;
+    unsigned operations = 0, barriers = 0;
+};
+
+// What lanes bring to the last two operations of their warp.
+struct Warp {
+    std::uint64_t values[2][LANES];
+    std::uint32_t masks[2][LANES];
+    const char* names[2] = {};
+    unsigned arrivals = 0;
+};
+
+inline std::vector<Thread> threads;
+inline std::vector<Warp> warps;
+inline unsigned barrier_arrivals;
+inline ucontext_t scheduler;
+inline bool moved;
+inline const char* failure;
+
+// End the kernel here; `run_grid` returns what was wrong.
+[[noreturn]] inline void fail(const char* what) {
+    failure = what;
+    setcontext(&scheduler);
+    std::abort();
+}
+
+inline void wait_until_others() { swapcontext(&threads[threadIdx.x].context, &scheduler); }
+
+// Bring a value to an operation of the warp; returns what all lanes brought.
+struct Brought {
+    const std::uint64_t* values;
+    const std::uint32_t* masks;
+};
+
+inline Brought bring(const char* name, std::uint64_t value, std::uint32_t mask = ~0u) {
+    Thread& self = threads[threadIdx.x];
+    Warp& warp = warps[threadIdx.x / LANES];
+    unsigned place = self.operations % 2, lane = threadIdx.x % LANES;
+    bool first = warp.arrivals == LANES * self.operations;
+    if (first) warp.names[place] = name;
+    if (warp.names[place] != name) fail("the lanes of a warp are at different operations");
+    if (!(mask >> lane & 1)) fail("a lane is not in its own mask");
+    warp.values[place][lane] = value, warp.masks[place][lane] = mask;
+    ++warp.arrivals, ++self.operations;
+    moved = true;
+    while (warp.arrivals < LANES * self.operations) wait_until_others();
+    return {warp.values[place], warp.masks[place]};
+}
+
+template <class Value>
+Value shuffle(const char* name, Value value, int source, bool inside) {
+    Brought brought = bring(name, (std::uint64_t)value);
+    return inside ? (Value)brought.values[source] : value;
+}
+
+inline unsigned lane() { return threadIdx.x % LANES; }
+
+// Fold the values of the lanes that are in the mask of this one.
+template <class Value, class Fold>
+Value reduce(const char* name, std::uint32_t mask, Value value, const Fold& fold) {
+    Brought brought = bring(name, (std::uint64_t)value, mask);
+    bool begun = false;
+    Value total = 0;
+    for (unsigned other = 0; other < LANES; ++other) {
+        if (!(mask >> other & 1)) continue;
+        if (brought.masks[other] != mask) fail("lanes that work together have different masks");
+        Value theirs = (Value)brought.values[other];
+        total = begun ? fold(total, theirs) : theirs;
+        begun = true;
+    }
+    return total;
+}
+
+template <class Kernel>
+void run_block(unsigned count, const Kernel& kernel) {
+    static const Kernel* running;
+    running = &kernel;
+    if (__start_shared_memory) {
+        std::memset(__start_shared_memory, 0xA5, __stop_shared_memory - __start_shared_memory);
+    }
+    threads = std::vector<Thread>(count);
+    warps = std::vector<Warp>(count / LANES);
+    barrier_arrivals = 0;
+    for (Thread& thread : threads) {
+        getcontext(&thread.context);
+        thread.context.uc_stack.ss_sp = thread.stack.get();
+        thread.context.uc_stack.ss_size = STACK;
+        thread.context.uc_link = &scheduler;
+        makecontext(&thread.context, +[] {
+            unsigned self = threadIdx.x;
+            (*running)();
+            threads[self].ended = moved = true;
+        }, 0);
+    }
+    unsigned ended = 0;
+    while (ended < count) {
+        ended = 0, moved = false;
+        for (unsigned self = 0; self < count; ++self) {
+            if (!threads[self].ended) {
+                threadIdx.x = self;
+                swapcontext(&scheduler, &threads[self].context);
+            }
+            if (failure) return;
+            ended += threads[self].ended;
+        }
+        if (!moved && ended < count) {
+            failure = "threads wait for others that never come";
+            return;
+        }
+    }
+}
+
+// Run all blocks, one after the other; returns what was wrong, or null.
+template <class Kernel>
+const char* run_grid(unsigned grid, unsigned block, const Kernel& kernel) {
+    gridDim.x = grid, blockDim.x = block;
+    failure = nullptr;
+    for (blockIdx.x = 0; blockIdx.x < grid && !failure; ++blockIdx.x) run_block(block, kernel);
+    return failure;
+}
+
+}  // namespace emulated
+
+inline void __syncthreads() {
+    unsigned reached = ++emulated::threads[threadIdx.x].barriers;
+    ++emulated::barrier_arrivals;
+    emulated::moved = true;
+    while (emulated::barrier_arrivals < reached * blockDim.x) emulated::wait_until_others();
+}
+
+inline void __syncwarp() { emulated::bring("syncwarp", 0); }
+
+template <class Value>
+Value __shfl_sync(unsigned, Value value, int source, int width = 32) {
+    int start = emulated::lane() / width * width;
+    return emulated::shuffle("shfl", value, start + (source & (width - 1)), true);
+}
+
+template <class Value>
+Value __shfl_up_sync(unsigned, Value value, unsigned by, int width = 32) {
+    int source = (int)emulated::lane() - (int)by, start = emulated::lane() / width * width;
+    return emulated::shuffle("shfl up", value, source, source >= start);
+}
+
+template <class Value>
+Value __shfl_xor_sync(unsigned, Value value, int by) {
+    return emulated::shuffle("shfl xor", value, emulated::lane() ^ by, true);
+}
+
+inline unsigned __ballot_sync(unsigned mask, bool condition) {
+    unsigned bit = (unsigned)condition << emulated::lane();
+    return emulated::reduce("ballot", mask, bit, [](unsigned a, unsigned b) { return a | b; });
+}
+
+template <class Value>
+Value __reduce_add_sync(unsigned mask, Value value) {
+    return emulated::reduce("add", mask, value, [](Value a, Value b) { return a + b; });
+}
+
+template <class Value>
+Value __reduce_max_sync(unsigned mask, Value value) {
+    return emulated::reduce("max", mask, value, [](Value a, Value b) { return max(a, b); });
+}
+
+template <class Value>
+Value __reduce_min_sync(unsigned mask, Value value) {
+    return emulated::reduce("min", mask, value, [](Value a, Value b) { return min(a, b); });
+}
+
+inline unsigned __match_any_sync(unsigned mask, unsigned value) {
+    emulated::Brought brought = emulated::bring("match", value, mask);
+    unsigned alike = 0;
+    for (unsigned other = 0; other < 32; ++other) {
+        if (brought.values[other] == value) alike |= 1u << other;
+    }
+    return alike & mask;
+}
+
+// Threads run one at a time, so that nothing can come between.
+inline void atomicAdd(int* at, int value) { *at += value; }
+inline void atomicMax(int* at, int value) { *at = max(*at, value); }
+inline void atomicMin(int* at, int value) { *at = min(*at, value); }
+
+inline int __ffs(unsigned word) { return __builtin_ffs(word); }
+inline int __clz(unsigned word) { return word ? __builtin_clz(word) : 32; }
+inline float __ull2float_rn(unsigned long long value) { return (float)value; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by) {
+    by = min(by, 32u);
+    return (unsigned)((((std::uint64_t)high << 32 | low) << by) >> 32);
+}
+
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    std::uint64_t bytes = (std::uint64_t)y << 32 | x;
+    unsigned result = 0;
+    for (unsigned place = 0; place < 4; ++place) {
+        unsigned chosen = selector >> (4 * place) & 7;
+        result |= (unsigned)(bytes >> (8 * chosen) & 0xFF) << (8 * place);
+    }
+    return result;
+}
+
+// What tensor.cuh has of the tensor cores, from the layout of fragments in the PTX manual
+// (mma.m16n8k32, 8-bit): row and column of every byte, then the product as the definition has it.
+inline uint2 multiply_bytes(unsigned a_low, unsigned a_high, unsigned b_low, unsigned b_high) {
+    auto a = emulated::bring("mma a", (std::uint64_t)a_high << 32 | a_low).values;
+    std::uint64_t first[32], second[32];
+    std::memcpy(first, a, sizeof first);
+    auto b = emulated::bring("mma b", (std::uint64_t)b_high << 32 | b_low).values;
+    std::memcpy(second, b, sizeof second);
+    auto byte = [](std::uint64_t word, unsigned k) {
+        return (unsigned)(word >> (k / 16 * 32 + k % 4 * 8) & 0xFF);
+    };
+    unsigned row = emulated::lane() / 4, sums[2] = {};
+    for (unsigned half = 0; half < 2; ++half) {
+        unsigned column = 2 * (emulated::lane() % 4) + half;
+        for (unsigned k = 0; k < 32; ++k) {
+            unsigned thread = k % 16 / 4;
+            sums[half] += byte(first[4 * row + thread], k) * byte(second[4 * column + thread], k);
+        }
+    }
+    return {sums[0], sums[1]};
+}
