@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from book_cases import CASES, mirror_messages, read_messages, rules_of, tell_book, tell_outcome
+from book_cases import CASES, MAX, mirror_messages, read_messages, rules_of, tell_book, tell_outcome
 
 from bookwarp.engines.registry import book_engine_class
+from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.codes import Side
-from bookwarp.spec.events import EventType, Matched
+from bookwarp.spec.events import Counter, EventType, Flag, Matched
 
 
 def run_case(engine, case, orders, owners):
@@ -100,6 +101,16 @@ def test_all_events_of_one_case_are_told_whole(book_engine):
         (9, 2, 1, 7, rejected, 0, 2, 2),
         (5, 1, 0, 8, rejected, 1, 3, 0),
     ]
+
+
+def test_counter_of_lots_wraps_round(book_engine):
+    """It counts in int64, and a flag says that it went round."""
+    orders, _ = read_messages("; ".join(f"N1 S {MAX} 5; N2 B {MAX} 5" for _ in range(3)))
+    running = book_engine_class(book_engine)(BookRules(), 1)
+    running.match(orders, None)
+    state = running.read_state()
+    assert state.counters[0, Counter.LOTS] == 3 * MAX - 2**64
+    assert state.flags[0] == Flag.LOTS_WRAPPED
 
 
 def test_one_order_sweeps_thousands(book_engine):

@@ -96,7 +96,7 @@ def test_sides_are_what_is_said(tmp_path):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["--modify", "kepp"], "unknown modify 'kepp': did you mean 'keep'?"),
+        (["--modify", "kep_"], "unknown modify 'kep_': did you mean 'keep'?"),
         (["--capacity", "many"], "capacity must be an integer"),
         (["--capacity", "1,2,3"], "is not a pair of integers"),
         (["--side-values", "0"], "is not a pair (buy, sell)"),

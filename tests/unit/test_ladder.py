@@ -66,7 +66,6 @@ needs_nvrtc = pytest.mark.skipif(
     not packages_installed(), reason="needs the compiler of the extra: pip install 'bookwarp[cuda]'"
 )
 KERNELS = [rung for rung in RUNGS if rung.sources]
-each_kernel = pytest.mark.parametrize("rung", KERNELS, ids=lambda rung: rung.name)
 
 ENSEMBLES = {
     "as timed": {"levels": 128, "agents": 256},
@@ -84,6 +83,14 @@ ENSEMBLES = {
     },
 }
 MARKETS = 5
+# What nothing stands on is one change of what is tested more.
+CHANGES = ("as timed", "moving", "by market")
+RUNS = [
+    pytest.param(rung, ensemble, id=f"{rung.name}-{name}")
+    for rung in KERNELS
+    for name, ensemble in ENSEMBLES.items()
+    if rung.kept or name in CHANGES
+]
 
 
 def reference_state(auction: CallAuction, steps: int) -> State:
@@ -144,8 +151,7 @@ def assert_runs_as_the_reference(rung, auction: CallAuction, folder: Path) -> No
 
 
 @needs_compiler
-@each_kernel
-@pytest.mark.parametrize("ensemble", ENSEMBLES.values(), ids=list(ENSEMBLES))
+@pytest.mark.parametrize("rung, ensemble", RUNS)
 def test_rung_is_the_reference(rung, ensemble, tmp_path):
     auction = CallAuction.of(MARKETS, stream=rung.stream, **ensemble)
     assert_runs_as_the_reference(rung, auction, tmp_path)
@@ -179,7 +185,7 @@ def test_a_broken_rung_is_found(broken, tmp_path, monkeypatch):
 
 
 @needs_nvrtc
-@each_kernel
+@pytest.mark.parametrize("rung", KERNELS, ids=lambda rung: rung.name)
 def test_rung_compiles_without_spills(rung):
     for agents in (256, 1024) if rung.stream == "default" else (256,):
         auction = CallAuction.of(7, agents=agents, stream=rung.stream)

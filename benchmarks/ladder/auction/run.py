@@ -10,6 +10,7 @@ benchmarks/rows/ladder_auction.jsonl.
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,6 +26,8 @@ from machine import REPOSITORY, describe_code, describe_machine
 from rungs import RUNGS, Rung, find_rung
 from timing import cases_of, expected_digest, measure_rung
 
+from bookwarp.engines.cuda.tuned import IGNORE_VARIABLE
+
 ROWS = REPOSITORY / "benchmarks" / "rows" / "ladder_auction.jsonl"
 _TIMEOUT_S = 90.0
 """Time of a rung at one size; it needs a few seconds."""
@@ -38,7 +41,8 @@ def append_row(path: Path, row: dict[str, Any]) -> None:
 
 
 def common_fields(commit: str | None) -> dict[str, Any]:
-    """Return what all rows of a run share."""
+    """Return what all rows of a run share; what was tuned to this GPU is left aside."""
+    os.environ.setdefault(IGNORE_VARIABLE, "1")
     return {
         "suite": "ladder/auction",
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -155,7 +155,6 @@ def missing_room(book: Book, rules: BookRules, order: Order, leaving: Order | No
         orders -= 1
         if len(side.levels[leaving.price]) == 1:
             levels -= 1
-            is_new_level |= leaving.price == order.price
         if leaving.price == order.price:
             lots -= leaving.qty
     if rules.order_capacity is not None and orders >= rules.order_capacity:
