@@ -4,14 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bookwarp.engines.cuda.kernel_key import choose_key
+from bookwarp.engines.cuda.kernel_key import Arrangement, GpuShape, arrangements, choose_key
 from bookwarp.spec.market import CallAuction
 
 ALL_TYPES = {"noise": 0.4, "momentum": 0.2, "maker": 0.2, "fundamental": 0.2}
 GIVEN = {"agent_types": np.arange(2 * 256).reshape(2, 256) % 4}
 
-MANY, FEW = 1, 10**6
-"""Warps of a device on which two markets are many, or few."""
+MOST_BLOCKS = {"sm_80": 32, "sm_90": 32, "sm_100": 32, "sm_120": 24}
+"""Blocks that a multiprocessor runs at once, by architecture."""
+ARCHS = tuple(MOST_BLOCKS)
 
 # name -> (parameters of the ensemble, whether lots are wide, whether rows are recorded)
 COUNTED = {
@@ -25,14 +26,38 @@ COUNTED = {
     "following": ({"window": "following"}, False, False),
     "large orders": ({"max_qty": 127, "noise_spread": 3}, False, False),
     "65536 levels": ({"levels": 65_536}, False, False),
+    "makers far away": ({"maker_half_spread": 7}, False, False),
+    "makers farther away": ({"maker_half_spread": 15}, False, False),
     "wide lots": ({}, True, False),
     "everything": ({**GIVEN, "window": "following"}, True, True),
     "paper": ({"stream": "paper"}, False, False),
     "paper recorded": ({"stream": "paper"}, False, True),
     "paper everything": ({"stream": "paper", **GIVEN, "window": "following"}, True, True),
 }
-# Those that are compiled for a warp of one market too.
-ALONE = ("default", "recorded", "everything", "paper")
+# What is compiled for each way to put markets on warps.
+FOUR_A_WARP = (
+    "default",
+    "recorded",
+    "16 agents",
+    "1024 agents",
+    "all types",
+    "given types",
+    "following",
+    "large orders",
+    "65536 levels",
+    "wide lots",
+    "everything",
+)
+TWO_A_WARP = ("default", "recorded", "77 agents on 100 levels", "makers far away", "everything")
+ONE_A_WARP = (
+    "default",
+    "makers farther away",
+    "everything",
+    "paper",
+    "paper recorded",
+    "paper everything",
+)
+AHEAD = ("default", "recorded", "all types", "following", "everything", "paper")
 GENERAL = {
     "wide spread": ({"noise_spread": 40, "levels": 1024}, False, False),
     "wide spread following": ({"noise_spread": 40, "window": "following"}, False, False),
@@ -42,36 +67,40 @@ GENERAL = {
     "everything": ({"noise_spread": 40, **GIVEN, "window": "following"}, True, True),
 }
 
-ARCHS = ("sm_80", "sm_90", "sm_100", "sm_120")
-
 
 class Case(NamedTuple):
     """One specialisation."""
 
     kernel: str
     name: str
-    markets_per_warp: int
+    arrangement: Arrangement
 
     @property
     def label(self) -> str:
         """The case in words."""
-        together = f", {self.markets_per_warp} a warp" if self.kernel == "counted" else ""
-        return f"{self.kernel}: {self.name}{together}"
+        if self.kernel == "general":
+            return f"general: {self.name}"
+        ahead = ", draws ahead" if self.arrangement.draws_ahead else ""
+        return f"counted: {self.name}, {self.arrangement.markets_per_warp} a warp{ahead}"
 
 
-CASES = [Case("counted", name, 2) for name in COUNTED]
-CASES += [Case("counted", name, 1) for name in ALONE]
-CASES += [Case("general", name, 1) for name in GENERAL]
+CASES = [Case("counted", name, Arrangement(4, False)) for name in FOUR_A_WARP]
+CASES += [Case("counted", name, Arrangement(2, False)) for name in TWO_A_WARP]
+CASES += [Case("counted", name, Arrangement(1, False)) for name in ONE_A_WARP]
+CASES += [Case("counted", name, Arrangement(1, True)) for name in AHEAD]
+CASES += [Case("general", name, Arrangement(1, False)) for name in GENERAL]
 
 
-def key_of(kernel, name, markets_per_warp):
-    """Return the key of a case."""
-    parameters, wide, recording = (COUNTED if kernel == "counted" else GENERAL)[name]
+def key_of(case, arch, markets_a_multiprocessor=100):
+    """Return the key of a case on a GPU; of few markets, blocks have more registers."""
+    parameters, wide, recording = (COUNTED if case.kernel == "counted" else GENERAL)[case.name]
     auction = CallAuction.of(2, **parameters)
+    assert case.arrangement in arrangements(auction, auction.type_counts()), case
     return choose_key(
         auction,
         auction.type_counts(),
         wide_lots=wide,
         recording=recording,
-        warps=MANY if markets_per_warp == 2 else FEW,
+        shape=GpuShape(2 / markets_a_multiprocessor, MOST_BLOCKS[arch]),
+        arrangement=case.arrangement,
     )

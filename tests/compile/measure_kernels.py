@@ -30,7 +30,7 @@ def main() -> None:
     budgets = {}
     for case in CASES:
         for arch in ARCHS:
-            _, log = compile_kernel(key_of(*case), arch)
+            _, log = compile_kernel(key_of(case, arch), arch)
             budgets.setdefault(case.label, {})[arch] = usage_in(log)
         print(case.label, budgets[case.label], flush=True)
     BUDGETS.write_text(json.dumps(budgets, indent=1) + "\n", encoding="utf-8")

@@ -5,6 +5,7 @@ budgets.json is written by measure_kernels.py.
 
 import json
 import sys
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from bookwarp.engines.cuda import layout
 from bookwarp.engines.cuda.availability import packages_installed
 from bookwarp.engines.cuda.compile import compile_kernel, find_code, join_sources
-from bookwarp.engines.cuda.kernel_key import choose_key
+from bookwarp.engines.cuda.kernel_key import GpuShape, arrangements, choose_key
 from bookwarp.engines.cuda.variants import equivalent_keys
 from bookwarp.spec.errors import EngineError
 from bookwarp.spec.market import CallAuction
@@ -30,8 +31,8 @@ pytestmark = pytest.mark.skipif(
 # Another version of the compiler may need a little more.
 SPARE_REGISTERS = 4
 SPARE_SPILL_BYTES = 24
-MOST_REGISTERS = 64
-"""With more, a multiprocessor does not run 32 warps of the counting kernel."""
+REGISTERS = 1 << 16
+"""Of a multiprocessor; a thread gets a multiple of eight."""
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +43,7 @@ def budgets():
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_kernel_compiles_within_its_budget(budgets, case, arch):
-    code, log = compile_kernel(key_of(*case), arch)
+    code, log = compile_kernel(key_of(case, arch), arch)
     assert code[:4] == b"\x7fELF"
     assert "warning #" not in log, log
     used, budget = usage_in(log), budgets[case.label][arch]
@@ -54,11 +55,13 @@ def test_kernel_compiles_within_its_budget(budgets, case, arch):
 def test_every_kernel_that_tuning_tries_compiles(given):
     auction = CallAuction.of(2, **given)
 
-    def choose(warps):
-        flags = {"wide_lots": False, "recording": False}
-        return choose_key(auction, auction.type_counts(), warps=warps, **flags)
+    counts = auction.type_counts()
 
-    for key in equivalent_keys(choose, 2):
+    def choose(arrangement):
+        flags = {"wide_lots": False, "recording": False, "shape": GpuShape(132, 32)}
+        return choose_key(auction, counts, arrangement=arrangement, **flags)
+
+    for key in equivalent_keys(choose, arrangements(auction, counts)):
         code, log = compile_kernel(key, "sm_90")
         assert code[:4] == b"\x7fELF"
         assert "warning #" not in log, log
@@ -69,16 +72,19 @@ def test_budgets_are_those_of_the_cases(budgets):
     assert all(sorted(each) == sorted(ARCHS) for each in budgets.values())
 
 
-def test_enough_warps_of_the_counting_kernel_fit_a_multiprocessor(budgets):
-    for label, by_arch in budgets.items():
-        for arch in ("sm_80", "sm_90", "sm_100"):
-            if label.startswith("counted"):
-                assert by_arch[arch]["registers"] <= MOST_REGISTERS, (label, arch)
+def test_the_blocks_for_which_registers_are_kept_fit_a_multiprocessor(budgets):
+    for case in CASES:
+        for arch in ARCHS if case.kernel == "counted" else ():
+            key = key_of(case, arch)
+            threads = prod(key.block) * key.blocks_per_sm
+            registers = -(-budgets[case.label][arch]["registers"] // 8) * 8
+            assert threads * registers <= REGISTERS, (case.label, arch)
 
 
 def default_key():
     auction = CallAuction.of(2)
-    return choose_key(auction, auction.type_counts(), wide_lots=False, recording=False, warps=1)
+    flags = {"wide_lots": False, "recording": False, "shape": GpuShape(132, 32)}
+    return choose_key(auction, auction.type_counts(), **flags)
 
 
 @pytest.mark.parametrize("structure", ["Market", "Rows"])

@@ -29,6 +29,7 @@ class EmulatedGpu:
     arch = "sm_90"
     name = "played by the host"
     multiprocessors = 2
+    blocks_per_multiprocessor = 32
     stream_handle = 1
     free = 10**12
 
@@ -112,7 +113,7 @@ class EmulatedGpu:
         self.launches.append((config, key, arguments))
         assert {arguments[0], arguments[1], arguments[2]} <= set(self.blocks)
         grid, block, shared_bytes = config
-        assert (block, shared_bytes) == (32, key.shared_bytes)
+        assert (block, shared_bytes) == (key.block, key.shared_bytes)
         assert key.kernel == "general" or grid == -(-int(arguments[6]) // key.markets_per_warp)
         run_kernel(key, *arguments)
 
@@ -163,6 +164,14 @@ class Scalars:
         self.values[SCALARS.index(name)] = value
 
 
+def probability_of(key, row):
+    """Return the chance of a marketable order, as the numbers that stand for it have it."""
+    if not key.paper:
+        return row["threshold"] / 2**32
+    # The least fraction of 53 bits that float32 does not round to less than the chance.
+    return float(np.float32(float(int(row["marketable_below"]) >> 11) * 2.0**-53))
+
+
 def take_up(key, row, book, scalars):
     """Return a market as the plain model has it."""
     assert row["key"] == splitmix64((splitmix64(int(row["seed"])) + int(row["market_id"])) % 2**64)
@@ -179,7 +188,7 @@ def take_up(key, row, book, scalars):
         open_depth=0,
         max_qty=int(row["max_qty"]),
         noise_spread=int(row["noise_spread"]),
-        market_order_prob=float(row["probability"]) if key.paper else row["threshold"] / 2**32,
+        market_order_prob=probability_of(key, row),
         maker_half_spread=int(row["maker_half_spread"]),
         stream="paper" if key.paper else "default",
         window="following" if key.following else "fixed",

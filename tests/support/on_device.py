@@ -2,8 +2,9 @@
 
 import pytest
 
-from bookwarp.engines.cuda import engine, kernel_key
+from bookwarp.engines.cuda import kernel_key
 from bookwarp.engines.cuda.availability import unavailable_reason
+from bookwarp.engines.cuda.kernel_key import Arrangement
 
 REASON = unavailable_reason()
 device_tests = [
@@ -11,16 +12,28 @@ device_tests = [
     pytest.mark.skipif(REASON is not None, reason=f"needs a GPU: {REASON}"),
 ]
 
-KERNELS = ("alone", "together", "general")
-"""A market to a warp, two to a warp, and the kernel that runs everything."""
+KERNELS = {
+    "one a warp": Arrangement(1, False),
+    "two a warp": Arrangement(2, False),
+    "four a warp": Arrangement(4, False),
+    "draws ahead": Arrangement(1, True),
+    "general": None,
+}
+"""How the counting kernel puts markets on warps, and the kernel that runs everything."""
 
 
 def force_kernel(patch, name):
     """Let every ensemble that can be run by one of `KERNELS` be run by it."""
-    if name == "general":
-        patch.setattr(kernel_key, "_markets_per_warp", lambda auction, counts, warps: 0)
-    else:
-        patch.setattr(engine, "WARPS_PER_MULTIPROCESSOR", 0 if name == "together" else 10**6)
+    wanted = KERNELS[name]
+    if wanted is None:
+        patch.setattr(kernel_key, "counts_orders", lambda auction, counts: False)
+        return
+
+    def choose(auction, counts, shape):
+        possible = kernel_key.arrangements(auction, counts)
+        return wanted if wanted in possible else possible[0]
+
+    patch.setattr(kernel_key, "_choose_arrangement", choose)
 
 
 @pytest.fixture(params=KERNELS)

@@ -69,11 +69,15 @@ def test_types_are_given_in_rows_of_64(cuda, agents):
     assert_engines_agree(auction, 3, NO_ROWS, ("reference", cuda))
 
 
-def test_two_markets_share_a_warp_where_there_are_many(emulated_gpus):
-    auction = CallAuction.of(71, agents=3, levels=8)
+@pytest.mark.parametrize(
+    "markets, together, blocks, warps",
+    [(16, 1, 16, 2), (17, 2, 9, 1), (64, 2, 32, 1), (65, 4, 17, 1)],
+)
+def test_the_more_markets_the_more_share_a_warp(emulated_gpus, markets, together, blocks, warps):
+    auction = CallAuction.of(markets, agents=3, levels=8)
     assert_engines_agree(auction, 3, NO_ROWS, ("reference", CudaEngine))
-    (grid, _, _), key, _ = emulated_gpus[0].launches[0]
-    assert (key.markets_per_warp, grid) == (2, 36)
+    (grid, block, _), key, _ = emulated_gpus[0].launches[0]
+    assert (key.markets_per_warp, grid, block) == (together, blocks, (32, warps))
 
 
 def launch_steps(gpu):

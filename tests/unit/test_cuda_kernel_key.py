@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from bookwarp.engines.cuda.kernel_key import choose_key, largest_orders, wide_draws
+from bookwarp.engines.cuda.kernel_key import (
+    Arrangement,
+    GpuShape,
+    arrangements,
+    choose_key,
+    largest_orders,
+    wide_draws,
+)
 from bookwarp.engines.cuda.layout import (
     MARKET,
     ROWS,
@@ -22,10 +29,23 @@ MAKERS = {"maker": 0.5, "noise": 0.5}
 NO_MAKERS = {"noise": 1}
 
 
-def key_for(markets=4, warps=1, wide_lots=False, recording=False, **parameters):
+def key_for(
+    markets=4,
+    multiprocessors=0.01,
+    wide_lots=False,
+    recording=False,
+    arrangement=None,
+    **parameters,
+):
+    """Return the key of choice; that of many markets on a GPU, if nothing else is said."""
     auction = CallAuction.of(markets, **parameters)
     return choose_key(
-        auction, auction.type_counts(), wide_lots=wide_lots, recording=recording, warps=warps
+        auction,
+        auction.type_counts(),
+        wide_lots=wide_lots,
+        recording=recording,
+        shape=GpuShape(multiprocessors, 32),
+        arrangement=arrangement,
     )
 
 
@@ -68,23 +88,64 @@ def test_orders_that_do_not_are_not(parameters):
     assert key_for(**parameters).kernel == "general"
 
 
+ALONE, HALVES, QUARTERS = (Arrangement(together, False) for together in (1, 2, 4))
+AHEAD = Arrangement(1, True)
+
+
 @pytest.mark.parametrize(
-    "together, parameters",
+    "expected, parameters",
     [
-        (2, {}),
-        (1, {"warps": 4}),
-        (2, {"warps": 3}),
-        (2, {"mix": MAKERS, "maker_half_spread": 7}),
-        (1, {"mix": MAKERS, "maker_half_spread": 8}),
-        (2, {"mix": NO_MAKERS, "maker_half_spread": 8}),
-        (1, {"noise_spread": 4}),
+        (QUARTERS, {}),
+        (QUARTERS, {"markets": 33, "multiprocessors": 1}),
+        (HALVES, {"markets": 32, "multiprocessors": 1}),
+        (HALVES, {"markets": 9, "multiprocessors": 1}),
+        (AHEAD, {"markets": 8, "multiprocessors": 1}),
+        (AHEAD, {"markets": 1, "multiprocessors": 132}),
+        (HALVES, {"mix": MAKERS, "maker_half_spread": 4}),
+        (HALVES, {"mix": MAKERS, "maker_half_spread": 7}),
+        (ALONE, {"mix": MAKERS, "maker_half_spread": 8}),
+        (QUARTERS, {"mix": NO_MAKERS, "maker_half_spread": 8}),
+        (ALONE, {"noise_spread": 4}),
+        (ALONE, {"noise_spread": 4, "multiprocessors": 132}),
+        (ALONE, {"stream": "paper"}),
+        (ALONE, {"stream": "paper", "markets": 2, "multiprocessors": 1}),
+        (AHEAD, {"stream": "paper", "markets": 2, "multiprocessors": 2}),
+        # A lane's counters would not hold what it draws ahead.
+        (ALONE, {"max_qty": 100, "noise_spread": 1, "multiprocessors": 132}),
     ],
 )
-def test_two_markets_share_a_warp_where_their_orders_fit_half_of_it(together, parameters):
+def test_markets_are_put_on_warps_as_they_run_fastest(expected, parameters):
     key = key_for(**parameters)
-    assert key.markets_per_warp == together
+    assert (key.markets_per_warp, key.draws_ahead) == expected
+    assert key.block == (32, 2 if expected.draws_ahead else 1)
     if key.kernel == "counted":
-        assert grid_of(key, 5, 100) == -(-5 // together)
+        assert grid_of(key, 5, 100) == -(-5 // expected.markets_per_warp)
+
+
+@pytest.mark.parametrize(
+    "expected, parameters",
+    [
+        ([QUARTERS, HALVES, ALONE, AHEAD], {}),
+        ([HALVES, ALONE, AHEAD], {"stream": "paper", "noise_spread": 3}),
+        ([QUARTERS, HALVES, ALONE, AHEAD], {"stream": "paper", "noise_spread": 2}),
+        ([HALVES, ALONE, AHEAD], {"mix": MAKERS, "maker_half_spread": 7}),
+        ([ALONE, AHEAD], {"mix": MAKERS, "maker_half_spread": 15}),
+        ([QUARTERS, HALVES, ALONE], {"max_qty": 100, "noise_spread": 1}),
+        ([ALONE], {"noise_spread": 4}),
+    ],
+)
+def test_markets_are_put_on_warps_in_every_way_that_fits(expected, parameters):
+    auction = CallAuction.of(4, **parameters)
+    assert arrangements(auction, auction.type_counts()) == expected
+
+
+def test_registers_are_kept_for_as_many_blocks_as_there_are():
+    assert key_for(markets=4, multiprocessors=1, arrangement=QUARTERS).blocks_per_sm == 16
+    assert key_for(markets=65, multiprocessors=1, arrangement=QUARTERS).blocks_per_sm == 32
+    assert key_for(markets=65, multiprocessors=1, arrangement=AHEAD).blocks_per_sm == 8
+    auction = CallAuction.of(100)
+    flags = {"wide_lots": False, "recording": False, "shape": GpuShape(1, 24)}
+    assert choose_key(auction, auction.type_counts(), **flags).blocks_per_sm == 24
 
 
 def test_a_lane_empties_its_counters_before_they_overflow():
@@ -114,7 +175,9 @@ def test_keys_that_make_the_same_code_are_equal():
         ("FUNDAMENTAL_AGENTS", 1, {"mix": {"noise": [1, 1, 1, 0], "fundamental": "rest"}}),
         ("WIDE_LOTS", 1, {"wide_lots": True}),
         ("RECORDING", 1, {"recording": True}),
-        ("MARKETS_PER_WARP", 1, {"warps": 100}),
+        ("MARKETS_PER_WARP", 2, {"multiprocessors": 0.3}),
+        ("DRAWS_AHEAD", 1, {"multiprocessors": 1}),
+        ("MAKERS_APART", 1, {"maker_half_spread": 4}),
     ],
 )
 def test_a_parameter_that_changes_the_code_is_in_the_key(macro, value, parameters):
@@ -157,7 +220,7 @@ def test_draws_are_wide_by_the_rule_of_the_stream():
 
 
 def test_structures_have_the_sizes_of_their_twins():
-    assert (MARKET.itemsize, ROWS.itemsize) == (72, 88)
+    assert (MARKET.itemsize, ROWS.itemsize) == (80, 88)
 
 
 def test_parameters_are_laid_out_for_every_market():
@@ -187,7 +250,7 @@ def test_parameters_are_laid_out_for_every_market():
     assert rows["two_max_qty"].tolist() == [2, 2**32 - 2, 6]
     assert rows["noise_spread"].tolist() == [1, 2**30 - 1, 0]
     assert rows["threshold"].tolist() == [0, 2**32 - 1, 2**31]
-    assert rows["probability"].tolist() == [0, 1, 0.5]
+    assert rows["marketable_below"].tolist() == [0, 0, 0]
     assert rows["noise_end"].tolist() == [5, 10, 2]
     assert rows["momentum_end"].tolist() == [5, 10, 6]
     assert rows["maker_end"].tolist() == [10, 10, 7]

@@ -15,7 +15,7 @@ from bookwarp.cli.app import app
 from bookwarp.engines import registry
 from bookwarp.engines.cuda import kernel_key, tuned
 from bookwarp.engines.cuda.engine import CudaEngine
-from bookwarp.engines.cuda.kernel_key import choose_key
+from bookwarp.engines.cuda.kernel_key import GpuShape, arrangements, choose_key
 from bookwarp.engines.cuda.variants import choice_of, equivalent_keys, find_key
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.spec.errors import EngineError, ParameterError
@@ -24,7 +24,9 @@ from bookwarp.spec.record import RecordPlan
 
 SMALL = {"markets": 3, "agents": 4, "levels": 8}
 NO_ROWS = RecordPlan()
-FASTEST = {"markets_per_warp": 1, "blocks_per_sm": 24, "unroll_rounds": 4}
+FASTEST = {"markets_per_warp": 1, "draws_ahead": 0, "blocks_per_sm": 24, "unroll_rounds": 4}
+CHOICES = 3 * 5 * 3 + 3 * 3
+"""Ways to run `SMALL`: three without a second warp, and one with it."""
 
 
 @pytest.fixture(autouse=True)
@@ -63,37 +65,41 @@ def choice_used(steps=1, record=(), markets=3, devices=None, **given):
     return choice_of(key)
 
 
-DEFAULT = {"markets_per_warp": 1, "blocks_per_sm": 32, "unroll_rounds": 2}
+DEFAULT = {"markets_per_warp": 1, "draws_ahead": 1, "blocks_per_sm": 8, "unroll_rounds": 4}
 
 
 def keys_of(markets, **given):
     auction = CallAuction.of(markets, **given)
 
-    def choose(warps):
-        flags = {"wide_lots": False, "recording": False}
-        return choose_key(auction, auction.type_counts(), warps=warps, **flags)
+    counts = auction.type_counts()
 
-    return list(equivalent_keys(choose, markets)), choose
+    def choose(arrangement):
+        flags = {"wide_lots": False, "recording": False, "shape": GpuShape(2, 32)}
+        return choose_key(auction, counts, arrangement=arrangement, **flags)
+
+    possible = arrangements(auction, counts)
+    return list(equivalent_keys(choose, possible)), choose, possible
 
 
 @pytest.mark.parametrize(
     "given, kernel, together",
     [
-        ({}, "counted", {1, 2}),
+        ({}, "counted", {1, 2, 4}),
         ({"mix": {"maker": 1}, "maker_half_spread": 8}, "counted", {1}),
         ({"noise_spread": 9}, "general", {1}),
     ],
 )
 def test_kernels_differ_in_what_changes_no_bit_and_in_nothing_else(given, kernel, together):
-    keys, choose = keys_of(5, **given)
+    keys, choose, possible = keys_of(5, **given)
     assert len(set(keys)) == len(keys) > 3
     assert {key.kernel for key in keys} == {kernel}
     assert {key.markets_per_warp for key in keys} == together
-    free = {"blocks_per_sm": 0, "unroll_rounds": 0, "markets_per_warp": 0, "rounds_per_sum": 0}
-    assert {replace(key, **free) for key in keys} == {replace(choose(3), **free)}
-    assert {choose(warps) for warps in (0, 3, 5, 100)} <= set(keys)
+    free = ("blocks_per_sm", "unroll_rounds", "markets_per_warp", "draws_ahead", "rounds_per_sum")
+    changes = dict.fromkeys(free, 0)
+    assert {replace(key, **changes) for key in keys} == {replace(choose(None), **changes)}
+    assert {choose(arrangement) for arrangement in (None, *possible)} <= set(keys)
     for key in keys:
-        assert find_key(choose, 5, choice_of(key)) == key
+        assert find_key(choose, possible, choice_of(key)) == key
 
 
 @pytest.mark.parametrize(
@@ -101,8 +107,8 @@ def test_kernels_differ_in_what_changes_no_bit_and_in_nothing_else(given, kernel
     [None, {}, {"blocks_per_sm": 24}, {**FASTEST, "unroll_rounds": 3}, {**FASTEST, "x": 1}],
 )
 def test_a_choice_that_means_no_kernel_finds_none(choice):
-    _, choose = keys_of(5)
-    assert find_key(choose, 5, choice) is None
+    _, choose, possible = keys_of(5)
+    assert find_key(choose, possible, choice) is None
 
 
 def test_the_fastest_kernel_is_chosen_and_used_from_then_on(fast):
@@ -111,7 +117,7 @@ def test_the_fastest_kernel_is_chosen_and_used_from_then_on(fast):
     assert (found.best.choice, found.default.choice) == (FASTEST, DEFAULT)
     assert found.gain == 10
     assert found.remembered
-    assert len(found.timings) == 30
+    assert len(found.timings) == CHOICES
     assert found.digest == bw.simulate(**SMALL, steps=1, engine="reference").digest()
     assert choice_used() == FASTEST
     assert bw.Simulation(**SMALL, steps=1, record=(), engine="cuda").run().digest() == found.digest
@@ -120,11 +126,11 @@ def test_the_fastest_kernel_is_chosen_and_used_from_then_on(fast):
 def test_every_kernel_runs_once_untimed_and_then_in_turns(fast, played):
     told = []
     bw.tune(**SMALL, steps=1, record=(), trials=2, progress=lambda *each: told.append(each))
-    assert told == [(done, 90) for done in range(1, 91)]
+    assert told == [(done, 3 * CHOICES) for done in range(1, 3 * CHOICES + 1)]
     (gpu,) = (each for each in played if each.launches)
     order = [key for _, key, _ in gpu.launches]
-    assert len(set(order[:30])) == 30
-    assert order[:30] == order[30:60] == order[60:]
+    assert len(set(order[:CHOICES])) == CHOICES
+    assert order[:CHOICES] == order[CHOICES : 2 * CHOICES] == order[2 * CHOICES :]
 
 
 def test_what_is_hardly_faster_is_not_chosen(monkeypatch):
@@ -162,11 +168,16 @@ def test_a_choice_is_for_ensembles_of_that_kind(fast):
         {"markets": 2},
         {"agents": 5},
         {"levels": 9},
-        {"stream": "paper"},
         {"window": "following"},
         {"record": "last"},
     ):
         assert choice_used(**other) == DEFAULT
+    assert choice_used(stream="paper") == {
+        **DEFAULT,
+        "draws_ahead": 0,
+        "unroll_rounds": 1,
+        "blocks_per_sm": 16,
+    }
     tune(record="last")
     assert choice_used(record="volume") == FASTEST
 
@@ -199,8 +210,12 @@ def test_general_kernels_differ_in_their_blocks(monkeypatch):
     monkeypatch.setattr(EmulatedGpu, "seconds_of", staticmethod(seconds_of))
     monkeypatch.setattr(kernel_key, "_SHARED_BYTES", 0)  # each block takes memory of its own
     given = {"markets": 70, "noise_spread": 9}
-    assert choice_used(**given) == {"markets_per_warp": 1, "blocks_per_sm": 16}
-    assert tune(**given).best.choice == {"markets_per_warp": 1, "blocks_per_sm": 32}
+    assert choice_used(**given) == {"markets_per_warp": 1, "draws_ahead": 0, "blocks_per_sm": 16}
+    assert tune(**given).best.choice == {
+        "markets_per_warp": 1,
+        "draws_ahead": 0,
+        "blocks_per_sm": 32,
+    }
     assert choice_used(**given)["blocks_per_sm"] == 32
 
 
@@ -302,12 +317,12 @@ def test_the_command_tunes_shows_and_forgets(fast):
     found = json.loads(run(f"{LINE} --json"))
     assert found["best"]["choice"] == FASTEST
     assert found["gain"] == 10
-    assert len(found["timings"]) == 30
+    assert len(found["timings"]) == CHOICES
     (kept,) = json.loads(run("info --json"))["tuned"]
     assert (kept["gpu"], kept["choice"], kept["markets"]) == (EmulatedGpu.name, FASTEST, 4)
     line = (
         "tuned 1           played by the host, up to 4 markets of 4 agents, stream default: "
-        "markets_per_warp 1, blocks_per_sm 24, unroll_rounds 4\n"
+        "markets_per_warp 1, draws_ahead 0, blocks_per_sm 24, unroll_rounds 4\n"
     )
     assert line in run("info")
     assert run("tune --forget") == "forgot 1 choice\n"
@@ -319,7 +334,9 @@ def test_the_command_prints_the_fastest_first(fast):
     printed = run(LINE).splitlines()
     assert printed[0].split(maxsplit=1) == ["gpu", EmulatedGpu.name]
     first = next(line for line in printed if line.startswith("kernel 1 "))
-    assert first.endswith("markets_per_warp 1, blocks_per_sm 24, unroll_rounds 4, chosen")
+    assert first.endswith(
+        "markets_per_warp 1, draws_ahead 0, blocks_per_sm 24, unroll_rounds 4, chosen"
+    )
     assert sum("the default" in line for line in printed) == 1 + 1
     assert printed[-1].split() == ["remembered", "yes"]
     assert run(f"{LINE} --quiet") == ""

@@ -10,8 +10,10 @@ from bookwarp.engines.cuda.arrays import DeviceArray, device_arrays
 from bookwarp.engines.cuda.availability import unavailable_reason
 from bookwarp.engines.cuda.gpu import Gpu, device_count
 from bookwarp.engines.cuda.kernel_key import (
-    WARPS_PER_MULTIPROCESSOR,
+    Arrangement,
+    GpuShape,
     KernelKey,
+    arrangements,
     choose_key,
     largest_orders,
 )
@@ -67,7 +69,10 @@ class CudaEngine:
         markets = lay_out_markets(auction, self._type_counts, plan)
         slices = split_markets(markets, auction.agent_types, plan, len(numbers))
         self.gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
-        self._warps = sum(gpu.multiprocessors for gpu in self.gpus) * WARPS_PER_MULTIPROCESSOR
+        self._shape = GpuShape(
+            sum(gpu.multiprocessors for gpu in self.gpus),
+            min(gpu.blocks_per_multiprocessor for gpu in self.gpus),
+        )
         self._most_markets = max(own.count for own in slices)
         self._step = 0
         self._narrow_until = self._steps_of_narrow_lots(auction.per_market("open_depth"))
@@ -149,8 +154,8 @@ class CudaEngine:
         """Return the keys of all kernels that can run the next steps, that of choice first."""
         wide = self._step + steps > self._narrow_until
         choose = self._chooser(wide, self._records)
-        keys = equivalent_keys(choose, self.auction.markets)
-        return list(dict.fromkeys((choose(self._warps), *keys)))
+        possible = arrangements(self.auction, self._type_counts)
+        return list(dict.fromkeys((choose(None), *equivalent_keys(choose, possible))))
 
     def use(self, key: KernelKey) -> None:
         """Run one of `equivalent_keys` from now on."""
@@ -219,22 +224,30 @@ class CudaEngine:
     def _key(self, wide: bool, recording: bool) -> KernelKey:
         if (wide, recording) not in self._keys:
             choose = self._chooser(wide, recording)
-            key = choose(self._warps)
+            key = choose(None)
             self._keys[wide, recording] = self._tuned(choose, key) or key
         return self._keys[wide, recording]
 
-    def _chooser(self, wide: bool, recording: bool) -> Callable[[int], KernelKey]:
-        """Return the function from the warps of a device to the key of choice."""
-        given = {"wide_lots": wide, "recording": recording}
-        return lambda warps: choose_key(self.auction, self._type_counts, warps=warps, **given)
+    def _chooser(self, wide: bool, recording: bool) -> Callable[[Arrangement | None], KernelKey]:
+        """Return the function from an arrangement, or None for the fastest, to its key."""
+        return lambda arrangement: choose_key(
+            self.auction,
+            self._type_counts,
+            wide_lots=wide,
+            recording=recording,
+            shape=self._shape,
+            arrangement=arrangement,
+        )
 
-    def _tuned(self, choose: Callable[[int], KernelKey], key: KernelKey) -> KernelKey | None:
+    def _tuned(
+        self, choose: Callable[[Arrangement | None], KernelKey], key: KernelKey
+    ) -> KernelKey | None:
         """Return what `bookwarp tune` found to be faster than `key` on GPUs like these."""
         gpu = self.gpus[0]
         if any(other.name != gpu.name for other in self.gpus):
             return None
         choice = recall_choice(gpu.name, gpu.arch, key, self._most_markets)
-        return find_key(choose, self.auction.markets, choice)
+        return find_key(choose, arrangements(self.auction, self._type_counts), choice)
 
     def _prepare(self, key: KernelKey) -> None:
         for part in self._parts:

@@ -75,6 +75,7 @@ class Gpu:
         self.arch = "sm_{}{}".format(*capability)
         self.name = _name_of_device(self._device)
         self.multiprocessors = self._attribute("MULTIPROCESSOR_COUNT")
+        self.blocks_per_multiprocessor = self._attribute("MAX_BLOCKS_PER_MULTIPROCESSOR")
         self.stream_handle = _LEGACY_STREAM if stream is None else handle_of_stream(stream)
         self._owner = stream
         with self:

@@ -1,7 +1,7 @@
 """What a kernel is specialised by: one frozen key, whose entries become macros."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import NARROW_CELLS
 
 LANES = 32
-WARPS_PER_MULTIPROCESSOR = 32
-"""Warps of the counting kernel, each a block, that a multiprocessor runs at once."""
-_GENERAL_BLOCKS_PER_SM = 16
 TYPES_PITCH = 64
 """Given types come in rows of a multiple of this many bytes."""
 
@@ -30,6 +27,21 @@ _SHARED_BYTES = 16 * 1024
 """Largest histogram that is kept in shared memory: several blocks of it fit a multiprocessor."""
 
 
+class GpuShape(NamedTuple):
+    """What matters of a GPU for the choice of a kernel."""
+
+    multiprocessors: int
+    most_blocks: int
+    """Blocks that a multiprocessor runs at once."""
+
+
+class Arrangement(NamedTuple):
+    """How markets are put on warps."""
+
+    markets_per_warp: int
+    draws_ahead: bool
+
+
 @dataclass(frozen=True)
 class KernelKey:
     """One specialisation; equal keys share compiled code."""
@@ -40,7 +52,7 @@ class KernelKey:
     levels: int
     agents: int
     markets_per_warp: int
-    """Markets that the lanes of a warp are shared by: 1 or 2."""
+    """Markets that the lanes of a warp are shared by: 1, 2 or 4."""
     rounds_per_sum: int
     """Orders of a lane, in twos, after which its 8-bit counters are emptied."""
     makers_apart: bool
@@ -50,12 +62,13 @@ class KernelKey:
     following: bool
     paper: bool
     recording: bool
-    draws_ahead: bool = False
+    draws_ahead: bool
     """Whether a second warp draws for the next step."""
-    blocks_per_sm: int = WARPS_PER_MULTIPROCESSOR
+    blocks_per_sm: int
     """Blocks for which the counting kernel keeps registers free; those of the general one that take
     markets in turn. Never changes a bit, as the next one."""
-    unroll_rounds: int = 2
+    unroll_rounds: int
+    """A power of two: the compiler (NVRTC 13.0 and 13.5) loses the remainder of other numbers."""
 
     @property
     def entry(self) -> str:
@@ -127,7 +140,8 @@ def choose_key(
     *,
     wide_lots: bool,
     recording: bool,
-    warps: int,
+    shape: GpuShape,
+    arrangement: Arrangement | None = None,
 ) -> KernelKey:
     """Return the key of the fastest kernel that runs every market of `auction`.
 
@@ -136,12 +150,16 @@ def choose_key(
         type_counts: its agents by type, int64 [market, type].
         wide_lots: whether a level may hold 2**31 lots or more.
         recording: whether rows are recorded.
-        warps: how many warps the device runs at once.
+        shape: of the GPU; of several, with all their multiprocessors.
+        arrangement: one of `arrangements`; the fastest where it is None.
     """
-    together = _markets_per_warp(auction, type_counts, warps)
-    counted = together > 0
-    largest = int(largest_orders(auction).max())
-    rounds = -(-auction.agents * together // (2 * LANES))
+    counted = counts_orders(auction, type_counts)
+    if arrangement is None:
+        arrangement = _choose_arrangement(auction, type_counts, shape)
+    together, ahead = arrangement
+    paper = auction.stream is Stream.PAPER
+    blocks = _blocks_per_sm(auction, arrangement, shape) if counted else 16
+    unroll = 1 if paper or not counted else 4 if blocks <= 16 else 2
     apart = int(_maker_half_spreads(auction, type_counts).max()) > COUNTED_SPREAD
     return KernelKey(
         kernel="counted" if counted else "general",
@@ -149,36 +167,75 @@ def choose_key(
         levels=auction.levels,
         agents=auction.agents,
         # The general kernel looks at none of these: one value, so that it is compiled once.
-        markets_per_warp=together if counted else 1,
-        rounds_per_sum=min(rounds, max(1, _COUNTER_LARGEST // (2 * largest))) if counted else 1,
+        markets_per_warp=together,
+        rounds_per_sum=min(_rounds_and_most(auction, together)) if counted else 1,
         makers_apart=counted and apart,
         fundamental_agents=bool(type_counts[:, 3].any()) if counted else True,
         given_types=auction.agent_types is not None,
         following=auction.window is Window.FOLLOWING,
-        paper=auction.stream is Stream.PAPER,
+        paper=paper,
         recording=recording,
-        blocks_per_sm=WARPS_PER_MULTIPROCESSOR if counted else _GENERAL_BLOCKS_PER_SM,
+        draws_ahead=ahead,
+        blocks_per_sm=min(blocks, shape.most_blocks),
+        unroll_rounds=unroll,
     )
 
 
-def _markets_per_warp(auction: CallAuction, type_counts: np.ndarray, warps: int) -> int:
-    """Return how many markets a warp of the counting kernel takes; 0 if it cannot run them all.
+def counts_orders(auction: CallAuction, type_counts: np.ndarray) -> bool:
+    """Return whether the counting kernel can run every market."""
+    largest = int(largest_orders(auction).max())
+    return (
+        int(auction.per_market("noise_spread").max()) <= COUNTED_SPREAD
+        and _reach(auction, type_counts) <= _REACH[1]
+        and largest <= _COUNTED_ORDER
+        and auction.agents * (int(auction.per_market("max_qty").max()) + 1) < _COUNTED_LOTS
+        and not wide_draws(auction).any()
+    )
 
-    Two halves of a warp do more together than a warp alone, where there are markets enough.
-    """
-    largest = int(auction.per_market("max_qty").max()) + 1
-    spread = auction.per_market("noise_spread")
+
+def arrangements(auction: CallAuction, type_counts: np.ndarray) -> list[Arrangement]:
+    """Return how the markets of an ensemble may be put on warps."""
+    if not counts_orders(auction, type_counts):
+        return [Arrangement(1, False)]
+    reach = _reach(auction, type_counts)
+    found = [Arrangement(together, False) for together in (4, 2, 1) if reach <= _REACH[together]]
+    rounds, most = _rounds_and_most(auction, 1)
+    return [*found, Arrangement(1, True)] if rounds <= most else found
+
+
+def _choose_arrangement(
+    auction: CallAuction, type_counts: np.ndarray, shape: GpuShape
+) -> Arrangement:
+    """Return the fastest of `arrangements`, as it was measured on an H200."""
+    possible = arrangements(auction, type_counts)
+    markets = auction.markets / shape.multiprocessors
     paper = auction.stream is Stream.PAPER
-    reach = int(np.maximum(spread + paper, _maker_half_spreads(auction, type_counts)).max())
-    if (
-        spread.max() > COUNTED_SPREAD
-        or reach > _REACH[1]
-        or largest - 1 + paper > _COUNTED_ORDER
-        or auction.agents * largest >= _COUNTED_LOTS
-        or wide_draws(auction).any()
-    ):
-        return 0
-    return 2 if reach <= _REACH[2] and auction.markets > warps else 1
+    if markets <= (1 if paper else 8):
+        return possible[-1]
+    # The keys of the paper's stream want shared memory: more markets a warp leave fewer warps.
+    enough = {4: not paper and markets > 32, 2: not paper, 1: True}
+    return next(each for each in possible if enough[each.markets_per_warp])
+
+
+def _blocks_per_sm(auction: CallAuction, arrangement: Arrangement, shape: GpuShape) -> int:
+    """Return for how many blocks registers are kept free: fewer have more of them."""
+    if arrangement.draws_ahead:
+        return 8
+    blocks = auction.markets / arrangement.markets_per_warp / shape.multiprocessors
+    return 16 if auction.stream is Stream.PAPER or blocks <= 16 else 32
+
+
+def _rounds_and_most(auction: CallAuction, together: int) -> tuple[int, int]:
+    """Return a lane's orders of a step, in twos, and how many of these its counters hold."""
+    largest = int(largest_orders(auction).max())
+    return -(-auction.agents * together // (2 * LANES)), max(1, _COUNTER_LARGEST // (2 * largest))
+
+
+def _reach(auction: CallAuction, type_counts: np.ndarray) -> int:
+    """Return how far from the mid limit orders can be, in ticks."""
+    spread = auction.per_market("noise_spread").astype(np.int64)
+    paper = auction.stream is Stream.PAPER
+    return int(np.maximum(spread + paper, _maker_half_spreads(auction, type_counts)).max())
 
 
 def _maker_half_spreads(auction: CallAuction, type_counts: np.ndarray) -> np.ndarray:
