@@ -158,7 +158,7 @@ def choose_key(
         arrangement = _choose_arrangement(auction, type_counts, shape)
     together, ahead = arrangement
     paper = auction.stream is Stream.PAPER
-    blocks = _blocks_per_sm(auction, arrangement, shape) if counted else 16
+    blocks = _blocks_per_sm(auction, arrangement, shape, wide_lots) if counted else 16
     unroll = 1 if paper or not counted else 4 if blocks <= 16 else 2
     apart = int(_maker_half_spreads(auction, type_counts).max()) > COUNTED_SPREAD
     return KernelKey(
@@ -217,12 +217,14 @@ def _choose_arrangement(
     return next(each for each in possible if enough[each.markets_per_warp])
 
 
-def _blocks_per_sm(auction: CallAuction, arrangement: Arrangement, shape: GpuShape) -> int:
+def _blocks_per_sm(
+    auction: CallAuction, arrangement: Arrangement, shape: GpuShape, wide_lots: bool
+) -> int:
     """Return for how many blocks registers are kept free: fewer have more of them."""
     if arrangement.draws_ahead:
         return 8
     blocks = auction.markets / arrangement.markets_per_warp / shape.multiprocessors
-    return 16 if auction.stream is Stream.PAPER or blocks <= 16 else 32
+    return 16 if wide_lots or auction.stream is Stream.PAPER or blocks <= 16 else 32
 
 
 def _rounds_and_most(auction: CallAuction, together: int) -> tuple[int, int]:
