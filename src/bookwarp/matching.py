@@ -128,7 +128,7 @@ class Books:
     def _match(self, table: OrderTable, levels: int) -> Match:
         count = _check_levels(levels)
         orders = table.orders
-        self._check_batch(orders)
+        self._check_batch(table)
         owners = None
         if self.rules.tracks_owner:
             given = table.owners
@@ -149,8 +149,8 @@ class Books:
                 message_count=len(orders),
                 elapsed_s=elapsed,
                 matched=matched,
-                # A copy: the caller may fill the same array with the next batch.
-                order_ids=orders["order_id"].copy(),
+                # A copy where the caller may fill the same array with the next batch.
+                order_ids=orders["order_id"].copy() if table.is_shared else orders["order_id"],
                 times=table.times,
             )
             self.messages += len(orders)
@@ -161,13 +161,13 @@ class Books:
     def _run(self, orders: np.ndarray, owners: np.ndarray | None, levels: int) -> Any:
         return self._engine.match(orders, owners, events=self.has_events, levels=levels)
 
-    def _check_batch(self, orders: np.ndarray) -> None:
+    def _check_batch(self, table: OrderTable) -> None:
+        orders = table.orders
         if len(orders) > _MAX_MESSAGES:
             raise ParameterError(
                 f"orders have {len(orders)} rows; a batch has at most {_MAX_MESSAGES}"
             )
-        beyond = len(orders) > 0 and orders["book"].max() >= self.books
-        if beyond:
+        if table.book_count > self.books:
             row = int(np.argmax(orders["book"] >= self.books))
             raise ParameterError(
                 f"orders: book in row {row} (counted from 0) is {orders['book'][row]}; there are "
@@ -377,7 +377,7 @@ def match(
     choose_book_engine(engine)
     table = read_orders(orders, side_values)
     if books is None:
-        books = 1 + int(table.orders["book"].max(initial=0))
+        books = max(1, table.book_count)
     return Books(books, **given)._match(table, levels)
 
 
