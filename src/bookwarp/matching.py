@@ -1,6 +1,8 @@
 """Match orders on continuous books: `match` in one call, `Books` batch by batch."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +97,8 @@ class Books:
         self.engine = choose_book_engine(engine)
         """Name of the engine."""
         made = book_engine_class(self.engine)
-        self._engine = made(rules, books, check_threads(threads))
+        self._threads = check_threads(threads)
+        self._engine = made(rules, books, self._threads)
         self._warm: set[int] = set()
         self._event_digest = EventDigest()
         # The last batch, until its events are hashed: when they are asked for, or more come.
@@ -262,10 +265,14 @@ class Books:
         return self.state().digest(value)
 
     def _hash_events(self) -> None:
-        if self._unhashed is not None:
+        if self._unhashed is None:
+            return
+        # A copy is updated, so that an interrupt leaves nothing hashed in part.
+        digest = replace(self._event_digest)
+        with ThreadPoolExecutor(self._threads) as pool:
             for rows in event_rows(self._unhashed.event_columns):
-                self._event_digest.update(rows)
-            self._unhashed = None
+                digest.update(rows, pool.map)
+        self._event_digest, self._unhashed = digest, None
 
     def save(self, path: str | Path) -> None:
         """Write the books to a file, replacing those saved there; it appears whole or not at all.
