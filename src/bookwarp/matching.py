@@ -1,6 +1,8 @@
 """Match orders on continuous books: `match` in one call, `Books` batch by batch."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +97,8 @@ class Books:
         self.engine = choose_book_engine(engine)
         """Name of the engine."""
         made = book_engine_class(self.engine)
-        self._engine = made(rules, books, check_threads(threads))
+        self._threads = check_threads(threads)
+        self._engine = made(rules, books, self._threads)
         self._warm: set[int] = set()
         self._event_digest = EventDigest()
         # The last batch, until its events are hashed: when they are asked for, or more come.
@@ -128,7 +131,7 @@ class Books:
     def _match(self, table: OrderTable, levels: int) -> Match:
         count = _check_levels(levels)
         orders = table.orders
-        self._check_batch(orders)
+        self._check_batch(table)
         owners = None
         if self.rules.tracks_owner:
             given = table.owners
@@ -149,8 +152,8 @@ class Books:
                 message_count=len(orders),
                 elapsed_s=elapsed,
                 matched=matched,
-                # A copy: the caller may fill the same array with the next batch.
-                order_ids=orders["order_id"].copy(),
+                # A copy where the caller may fill the same array with the next batch.
+                order_ids=orders["order_id"].copy() if table.is_shared else orders["order_id"],
                 times=table.times,
             )
             self.messages += len(orders)
@@ -161,13 +164,13 @@ class Books:
     def _run(self, orders: np.ndarray, owners: np.ndarray | None, levels: int) -> Any:
         return self._engine.match(orders, owners, events=self.has_events, levels=levels)
 
-    def _check_batch(self, orders: np.ndarray) -> None:
+    def _check_batch(self, table: OrderTable) -> None:
+        orders = table.orders
         if len(orders) > _MAX_MESSAGES:
             raise ParameterError(
                 f"orders have {len(orders)} rows; a batch has at most {_MAX_MESSAGES}"
             )
-        beyond = len(orders) > 0 and orders["book"].max() >= self.books
-        if beyond:
+        if table.book_count > self.books:
             row = int(np.argmax(orders["book"] >= self.books))
             raise ParameterError(
                 f"orders: book in row {row} (counted from 0) is {orders['book'][row]}; there are "
@@ -262,10 +265,14 @@ class Books:
         return self.state().digest(value)
 
     def _hash_events(self) -> None:
-        if self._unhashed is not None:
+        if self._unhashed is None:
+            return
+        # A copy is updated, so that an interrupt leaves nothing hashed in part.
+        digest = replace(self._event_digest)
+        with ThreadPoolExecutor(self._threads) as pool:
             for rows in event_rows(self._unhashed.event_columns):
-                self._event_digest.update(rows)
-            self._unhashed = None
+                digest.update(rows, pool.map)
+        self._event_digest, self._unhashed = digest, None
 
     def save(self, path: str | Path) -> None:
         """Write the books to a file, replacing those saved there; it appears whole or not at all.
@@ -377,7 +384,7 @@ def match(
     choose_book_engine(engine)
     table = read_orders(orders, side_values)
     if books is None:
-        books = 1 + int(table.orders["book"].max(initial=0))
+        books = max(1, table.book_count)
     return Books(books, **given)._match(table, levels)
 
 

@@ -1,10 +1,13 @@
-// A GPU's warps on a processor, for kernels written in plain CUDA C++: every thread of a block is a
-// context of its own, run in turn until it waits for the others of its warp or block.
+// A GPU's warps on a processor, for kernels written in plain CUDA C++: every thread of a block has a
+// stack of its own, and runs until it waits for the others of its warp or block. They run in turns,
+// from the first to the last and back, so that they are as far apart as they can be: one that reads
+// what another has yet to write, or has written over, comes out wrong.
 //
 // What it checks beside results: all lanes of a warp come to the same operation, nobody waits for a
 // thread that has ended, and shared memory holds garbage when a block begins. Masks are taken to
 // name all lanes, except where an operation works within groups of them.
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -21,9 +24,13 @@
 #define __launch_bounds__(...)
 #define __shared__ static __attribute__((section("shared_memory")))
 using std::max, std::min;
+inline unsigned min(unsigned a, int b) { return std::min(a, (unsigned)b); }
 
 struct uint2 {
     unsigned x, y;
+};
+struct int2 {
+    int x, y;
 };
 struct Index {
     unsigned x;
@@ -38,9 +45,9 @@ namespace emulated {
 constexpr unsigned LANES = 32, STACK = 256 * 1024;
 
 struct Thread {
-    ucontext_t context;
     std::unique_ptr<char[]> stack{new char[STACK]};
-    bool ended = false;
+    jmp_buf resume;  // where it waits, once it has begun
+    bool begun = false, ended = false;
     unsigned operations = 0, barriers = 0;
 };
 
@@ -55,18 +62,20 @@ struct Warp {
 inline std::vector<Thread> threads;
 inline std::vector<Warp> warps;
 inline unsigned barrier_arrivals;
-inline ucontext_t scheduler;
+inline jmp_buf scheduler;
 inline bool moved;
 inline const char* failure;
+enum { WAITS = 1, FAILED = 2 };
 
 // End the kernel here; `run_grid` returns what was wrong.
 [[noreturn]] inline void fail(const char* what) {
     failure = what;
-    setcontext(&scheduler);
-    std::abort();
+    _longjmp(scheduler, FAILED);
 }
 
-inline void wait_until_others() { swapcontext(&threads[threadIdx.x].context, &scheduler); }
+inline void wait_until_others() {
+    if (!_setjmp(threads[threadIdx.x].resume)) _longjmp(scheduler, WAITS);
+}
 
 // Bring a value to an operation of the warp; returns what all lanes brought.
 struct Brought {
@@ -113,37 +122,52 @@ Value reduce(const char* name, std::uint32_t mask, Value value, const Fold& fold
     return total;
 }
 
+inline void (*body)();
+
+inline void run_thread() {
+    body();
+    threads[threadIdx.x].ended = moved = true;
+    _longjmp(scheduler, WAITS);
+}
+
+// Let a thread run until it waits or ends.
+inline void run_on(Thread& thread) {
+    if (_setjmp(scheduler)) return;
+    if (thread.begun) _longjmp(thread.resume, 1);
+    thread.begun = true;
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = thread.stack.get();
+    context.uc_stack.ss_size = STACK;
+    context.uc_link = nullptr;
+    makecontext(&context, run_thread, 0);
+    setcontext(&context);
+}
+
 template <class Kernel>
 void run_block(unsigned count, const Kernel& kernel) {
     static const Kernel* running;
     running = &kernel;
+    body = +[] { (*running)(); };
     if (__start_shared_memory) {
         std::memset(__start_shared_memory, 0xA5, __stop_shared_memory - __start_shared_memory);
     }
-    threads = std::vector<Thread>(count);
+    threads.resize(count);
+    for (Thread& thread : threads) {
+        thread.begun = thread.ended = false;
+        thread.operations = thread.barriers = 0;
+    }
     warps = std::vector<Warp>(count / LANES);
     barrier_arrivals = 0;
-    for (Thread& thread : threads) {
-        getcontext(&thread.context);
-        thread.context.uc_stack.ss_sp = thread.stack.get();
-        thread.context.uc_stack.ss_size = STACK;
-        thread.context.uc_link = &scheduler;
-        makecontext(&thread.context, +[] {
-            unsigned self = threadIdx.x;
-            (*running)();
-            threads[self].ended = moved = true;
-        }, 0);
-    }
     unsigned ended = 0;
-    while (ended < count) {
+    for (unsigned turn = 0; ended < count; ++turn) {
         ended = 0, moved = false;
-        for (unsigned self = 0; self < count; ++self) {
-            if (!threads[self].ended) {
-                threadIdx.x = self;
-                swapcontext(&scheduler, &threads[self].context);
-            }
+        for (unsigned place = 0; place < count; ++place) {
+            threadIdx.x = turn % 2 ? count - 1 - place : place;
+            Thread& thread = threads[threadIdx.x];
+            if (!thread.ended) run_on(thread);
             if (failure) return;
-            ended += threads[self].ended;
+            ended += thread.ended;
         }
         if (!moved && ended < count) {
             failure = "threads wait for others that never come";
@@ -194,6 +218,8 @@ inline unsigned __ballot_sync(unsigned mask, bool condition) {
     return emulated::reduce("ballot", mask, bit, [](unsigned a, unsigned b) { return a | b; });
 }
 
+inline bool __any_sync(unsigned mask, bool condition) { return __ballot_sync(mask, condition); }
+
 template <class Value>
 Value __reduce_add_sync(unsigned mask, Value value) {
     return emulated::reduce("add", mask, value, [](Value a, Value b) { return a + b; });
@@ -219,11 +245,17 @@ inline unsigned __match_any_sync(unsigned mask, unsigned value) {
 }
 
 // Threads run one at a time, so that nothing can come between.
-inline void atomicAdd(int* at, int value) { *at += value; }
+template <class Value>
+Value atomicAdd(Value* at, Value value) {
+    const Value before = *at;
+    *at += value;
+    return before;
+}
 inline void atomicMax(int* at, int value) { *at = max(*at, value); }
 inline void atomicMin(int* at, int value) { *at = min(*at, value); }
 
 inline int __ffs(unsigned word) { return __builtin_ffs(word); }
+inline int __popc(unsigned word) { return __builtin_popcount(word); }
 inline int __clz(unsigned word) { return word ? __builtin_clz(word) : 32; }
 inline float __ull2float_rn(unsigned long long value) { return (float)value; }
 inline float __fmul_rn(float a, float b) { return a * b; }

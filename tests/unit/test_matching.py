@@ -331,5 +331,22 @@ def test_engine_that_does_not_work_here_is_an_error(monkeypatch):
         bw.match(ORDERS, engine="reference")
 
 
+def test_interrupt_while_hashing_spoils_no_digest(monkeypatch):
+    from bookwarp.spec.event_digest import EventDigest
+
+    orders = stream(40_000)
+    done, whole, append = bw.match(orders), bw.match(orders).digest(), EventDigest._append
+
+    def interrupt(self, digest):
+        append(self, digest)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EventDigest, "_append", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        done.digest()
+    monkeypatch.undo()
+    assert done.digest() == whole
+
+
 def test_summary_is_plain_json():
     assert json.loads(json.dumps(bw.match(ORDERS).summary()))["books"] == 2

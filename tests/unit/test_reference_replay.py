@@ -112,6 +112,7 @@ def test_replacement_takes_the_side_and_goes_to_the_end():
     )
     assert queue(books, SELL) == [(2, 100, 5), (3, 100, 4)]
     assert (rows.side[-1], rows.open_qty[-1]) == (SELL, 4)
+    assert (rows.old_price[-1], rows.old_qty[-1]) == (100, 5)
 
 
 @pytest.mark.parametrize(
@@ -176,8 +177,11 @@ def test_row_of_no_book_has_no_levels():
         (EXECUTE_AT, 1, BUY, 101, 1),
         (EXECUTE, 77, BUY, 100, 1),
         (DELETE, 77, BUY, 100, 1),
-        (REPLACE, 1, 0, 100, 5, 9),
-        (CHANGE, 1, 0, 100, 5),
+        (REPLACE, 77, BUY, 100, 5, 9),
+        (REPLACE, 1, 0, 100, 5, 2),
+        (REPLACE, 1, 0, 105, 5, 9),
+        (CHANGE, 77, BUY, 100, 5),
+        (CHANGE, 1, 0, 106, 5),
     ],
 )
 def test_replay_can_pause_before_a_row_that_a_matching_book_sees_otherwise(row):
@@ -191,3 +195,21 @@ def test_replay_can_pause_before_a_row_that_a_matching_book_sees_otherwise(row):
     rows = rows_of(*before, row)
     levels = np.zeros((len(before) + 1, 1, 4), np.int64)
     assert books.apply(rows, levels, 0, len(before) + 1, pause=True) == len(before)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (ADD, 9, BUY, 104, 1),
+        (EXECUTE, 1, BUY, 100, 1),
+        (REPLACE, 2, 0, 104, 5, 9),
+        (REPLACE, 2, 0, 104, 5, 2),
+        (CHANGE, 2, 0, 104, 5),
+        (DELETE, 2, 0, NO_PRICE, 0),
+        (MarketEvent.HIDDEN, 0, BUY, 100, 1),
+    ],
+)
+def test_replay_does_not_pause_at_other_rows(row):
+    before = [(ADD, 1, BUY, 100, 5), (ADD, 2, BUY, 100, 5), (ADD, 3, SELL, 105, 5)]
+    rows = rows_of(*before, row)
+    assert ReplayBooks().apply(rows, np.zeros((4, 1, 4), np.int64), 0, 4, pause=True) == 4

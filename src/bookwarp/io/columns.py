@@ -98,6 +98,8 @@ def integer_column(
         ParameterError: naming the first row that holds no such integer.
     """
     info = np.iinfo(dtype)
+    if column.missing is None and np.can_cast(column.values.dtype, dtype) and not column.is_text:
+        return column.values.astype(dtype, copy=False)
     limit = f"an integer {_power(info.min)} .. {_power(info.max)}"
     values, bad = column.values, np.zeros(len(column), bool)
     if column.words is not None:

@@ -17,10 +17,11 @@ Other columns are left alone. A cell may be empty where a message does not look 
 neither price nor quantity.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ DEFAULT_SIDES = (Side.BUY, Side.SELL)
 _SIDE_WORDS = {"b": 1, "buy": 1, "1": 1, "+1": 1, "s": -1, "sell": -1, "-1": -1}
 # Rows that are looked at together, so that they stay in the cache between two looks.
 _BLOCK_ROWS = 1 << 15
+# The codes op, side, kind and tif of an `ORDER`, read as one little-endian integer, and the bits of
+# kind and tif that no code has.
+_CODES = np.dtype({"names": ["codes"], "formats": ["<u4"], "offsets": [28], "itemsize": 32})
+_BEYOND_CODES = 0xFCFE0000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +59,14 @@ class OrderTable:
     """uint64 [message]; None: nobody owns anything."""
     times: np.ndarray | None = None
     """int64 [message], ns; None: there are none."""
+    is_shared: bool = False
+    """Whether `orders` lies in memory of the caller, who may write to it."""
+
+    @cached_property
+    def book_count(self) -> int:
+        """One more than the largest number of a book; 0 if there are no messages."""
+        blocks = _blocks(self.orders["book"])
+        return max((1 + int(block.max()) for _, block in blocks), default=0)
 
 
 def read_orders(source: Any, side_values: Any = DEFAULT_SIDES) -> OrderTable:
@@ -72,7 +85,7 @@ def read_orders(source: Any, side_values: Any = DEFAULT_SIDES) -> OrderTable:
     if isinstance(source, np.ndarray) and source.dtype == ORDER and side_values == DEFAULT_SIDES:
         orders = np.ascontiguousarray(source.reshape(-1)).view(ORDER)
         _check_codes(orders)
-        return OrderTable(orders)
+        return OrderTable(orders, is_shared=True)
     if not isinstance(side_values, tuple | list) or len(side_values) != 2:
         raise ParameterError(f"side_values = {side_values!r} is not a pair (buy, sell)")
     columns = open_columns(source)
@@ -132,9 +145,10 @@ def _codes(
         return choose_words(name, column, words, f"one of {names}", looked_at).astype(np.uint8)
     values = integer_column(name, column, np.int64, looked_at)
     bad = (values < 0) | (values > max(codes))
-    bad &= True if looked_at is None else looked_at
+    if looked_at is not None:
+        bad &= looked_at
     refuse_rows(name, bad, column, f"one of 0 .. {max(codes):d} ({names})")
-    return np.where(looked_at, values, 0).astype(np.uint8) if looked_at is not None else values
+    return np.where(bad if looked_at is None else ~looked_at, 0, values).astype(np.uint8)
 
 
 def _sides(
@@ -160,14 +174,29 @@ def _sides(
 
 def _check_codes(orders: np.ndarray) -> None:
     """Refuse messages whose codes are none, naming the first."""
-    for start in range(0, len(orders), _BLOCK_ROWS):
-        block = orders[start : start + _BLOCK_ROWS]
-        is_new = block["op"] == Op.NEW
-        side = block["side"]
-        for name, bad, limit in (
-            ("op", block["op"] > max(Op), f"0 .. {max(Op):d}"),
-            ("side", is_new & (side != Side.BUY) & (side != Side.SELL), "1 (buy) or -1 (sell)"),
-            ("kind", is_new & (block["kind"] > max(Kind)), f"0 .. {max(Kind):d}"),
-            ("tif", is_new & (block["tif"] > max(TimeInForce)), f"0 .. {max(TimeInForce):d}"),
-        ):
-            refuse_rows(name, bad, Column(block[name]), limit, start)
+    # The four codes of a message lie side by side and are looked at together, as one integer.
+    for start, block in _blocks(orders.view(_CODES)["codes"]):
+        op, side = block & 0xFF, (block >> 8) & 0xFF
+        # Sides, as unsigned bytes, are 1 and 255.
+        bad = (block & _BEYOND_CODES != 0) | ((side + 1) & 0xFD != 0)
+        bad = (op > max(Op)) | ((op == Op.NEW) & bad)
+        if bad.any():
+            _refuse_codes(orders[start : start + len(block)], start)
+
+
+def _refuse_codes(orders: np.ndarray, start: int) -> None:
+    """Raise for the first message whose codes are none; the first of `orders` is row `start`."""
+    is_new, side = orders["op"] == Op.NEW, orders["side"]
+    for name, bad, limit in (
+        ("op", orders["op"] > max(Op), f"0 .. {max(Op):d}"),
+        ("side", is_new & (side != Side.BUY) & (side != Side.SELL), "1 (buy) or -1 (sell)"),
+        ("kind", is_new & (orders["kind"] > max(Kind)), f"0 .. {max(Kind):d}"),
+        ("tif", is_new & (orders["tif"] > max(TimeInForce)), f"0 .. {max(TimeInForce):d}"),
+    ):
+        refuse_rows(name, bad, Column(orders[name]), limit, start)
+
+
+def _blocks(column: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield a column in contiguous pieces, each with its first row."""
+    for start in range(0, len(column), _BLOCK_ROWS):
+        yield start, np.ascontiguousarray(column[start : start + _BLOCK_ROWS])

@@ -39,7 +39,10 @@ def read_table(path: Any) -> Any:
     if not file.is_file():
         raise ParameterError(f"there is no file {file}")
     try:
-        return _read_parquet(file) if name.endswith(".parquet") else _read_csv(file)
+        table = _read_parquet(file) if name.endswith(".parquet") else _read_csv(file)
+        # Arrow reads names only when they are asked for, and then refuses those that are no text.
+        list(table.column_names)
+        return table
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise StoreError(f"{file} cannot be read: {error}") from None
     except OSError as error:

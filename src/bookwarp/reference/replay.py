@@ -54,6 +54,8 @@ class Applied(NamedTuple):
     qty: int
     open_qty: int
     oddity: Oddity
+    old_price: int = 0
+    old_qty: int = 0
 
 
 @dataclass
@@ -149,6 +151,7 @@ class ReplayBooks:
             done = self._apply_row(book, row)
             rows.side[i], rows.price[i] = done.side, done.price
             rows.qty[i], rows.open_qty[i] = done.qty, done.open_qty
+            rows.old_price[i], rows.old_qty[i] = done.old_price, done.old_qty
             rows.oddity[i] = before | done.oddity | find_crossing(book)
             levels[i] = read_levels(book, levels.shape[1])
         return stop
@@ -253,11 +256,12 @@ def replace(book: Book, row: Row, ids_grow: bool) -> Applied:
     """Let a new order take over the side of one that leaves."""
     if row.order_id not in book.places:
         return add_unknown(book, row, row.new_id, ids_grow)
-    side, _ = book.places[row.order_id]
+    side, price = book.places[row.order_id]
+    open_qty = book.levels[side][price].queue[row.order_id]
     oddity = Oddity.WRONG_PRICE if row.side not in (0, side) else NOTHING
     remove(book, row.order_id)
     done = add(book, row._replace(side=side), row.new_id, ids_grow)
-    return done._replace(oddity=done.oddity | oddity)
+    return done._replace(oddity=done.oddity | oddity, old_price=price, old_qty=open_qty)
 
 
 def change(book: Book, row: Row, ids_grow: bool) -> Applied:
@@ -270,12 +274,13 @@ def change(book: Book, row: Row, ids_grow: bool) -> Applied:
     oddity = Oddity.WRONG_PRICE if row.side not in (0, side) else NOTHING
     wanted = price if row.price == NO_PRICE else row.price
     queue = book.levels[side][price].queue
-    if wanted == price and row.qty <= queue[row.order_id]:
+    open_qty = queue[row.order_id]
+    if wanted == price and row.qty <= open_qty:
         queue[row.order_id] = row.qty
-        return Applied(side, price, row.qty, row.qty, oddity)
+        return Applied(side, price, row.qty, row.qty, oddity, price, open_qty)
     remove(book, row.order_id)
     done = add(book, row._replace(side=side, price=wanted), row.order_id, False)
-    return done._replace(oddity=done.oddity | oddity)
+    return done._replace(oddity=done.oddity | oddity, old_price=price, old_qty=open_qty)
 
 
 def add_unknown(book: Book, row: Row, order_id: int, ids_grow: bool) -> Applied:
@@ -334,25 +339,34 @@ def find_crossing(book: Book) -> Oddity:
 def is_matched_alike(book: Book, row: Row) -> bool:
     """Say whether orders that stand for a row do in a matching book what the row says."""
     known = row.order_id in book.places
-    if row.event in (MarketEvent.ADD, MarketEvent.CHANGE, MarketEvent.REPLACE):
-        return False if row.event is not MarketEvent.ADD else _is_plain_add(book, row, known)
-    if row.event in TAKES_FROM_ORDER:
-        if not known:
-            return False
-        if row.event in EXECUTIONS:
-            _, price = book.places[row.order_id]
-            stated = row.price if row.event is MarketEvent.EXECUTE_AT else price
-            level = book.level_of(row.order_id)
-            odd = find_priority(book, row.order_id, False) is not NOTHING
-            return not odd and not level.opening_qty and stated == price
+    if row.event is MarketEvent.ADD:
+        return not known and not would_trade(book, row.side, row.price)
+    if row.event in (MarketEvent.REPLACE, MarketEvent.CHANGE):
+        return known and _is_plain_move(book, row)
+    if row.event in TAKES_FROM_ORDER and not known:
+        return False
+    if row.event in EXECUTIONS:
+        _, price = book.places[row.order_id]
+        stated = row.price if row.event is MarketEvent.EXECUTE_AT else price
+        odd = find_priority(book, row.order_id, False) is not NOTHING
+        return not odd and not book.level_of(row.order_id).opening_qty and stated == price
     return True
 
 
-def _is_plain_add(book: Book, row: Row, known: bool) -> bool:
-    opposite = book.best(-row.side) if row.side in (Side.BUY, Side.SELL) else None
-    if known or opposite is None:
-        return not known
-    return row.price < opposite if row.side == Side.BUY else row.price > opposite
+def _is_plain_move(book: Book, row: Row) -> bool:
+    side, price = book.places[row.order_id]
+    if row.event is MarketEvent.REPLACE:
+        doubled = row.new_id != row.order_id and row.new_id in book.places
+        return not doubled and not would_trade(book, side, row.price)
+    return not would_trade(book, side, price if row.price == NO_PRICE else row.price)
+
+
+def would_trade(book: Book, side: int, price: int) -> bool:
+    """Say whether a limit order would trade in a matching book."""
+    opposite = book.best(-side) if side in (Side.BUY, Side.SELL) else None
+    if opposite is None:
+        return False
+    return price >= opposite if side == Side.BUY else price <= opposite
 
 
 def read_levels(book: Book, count: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The digest of a stream of events: the same wherever the stream is cut, in bounded memory."""
 
 import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,11 +26,12 @@ class EventDigest:
     pending: np.ndarray = field(default_factory=lambda: np.zeros(0, EVENT_ROW))
     """`EVENT_ROW` [< 16 384]: rows that do not fill a block yet."""
 
-    def update(self, rows: np.ndarray) -> None:
+    def update(self, rows: np.ndarray, apply: Callable[..., Iterable[bytes]] = map) -> None:
         """Append events.
 
         Args:
             rows: `EVENT_ROW` [event], by message.
+            apply: as `map`; that of an executor hashes blocks on its threads.
         """
         rows = np.ascontiguousarray(rows, EVENT_ROW)
         first = 0
@@ -38,15 +40,20 @@ class EventDigest:
             self.pending = np.concatenate([self.pending, rows[:first]])
             if len(self.pending) < BLOCK_EVENTS:
                 return
-            self._append(self.pending)
+            self._append(_hash_block(self.pending))
         last = len(rows) - (len(rows) - first) % BLOCK_EVENTS
-        for start in range(first, last, BLOCK_EVENTS):
-            self._append(rows[start : start + BLOCK_EVENTS])
+        blocks = (rows[at : at + BLOCK_EVENTS] for at in range(first, last, BLOCK_EVENTS))
+        for digest in apply(_hash_block, blocks):
+            self._append(digest)
         self.pending = rows[last:].copy()
 
     def value(self) -> bytes:
         """Return the digest of all events so far, 32 bytes."""
         return hashlib.sha256(self.chain + self.pending.tobytes()).digest()
 
-    def _append(self, block: np.ndarray) -> None:
-        self.chain = hashlib.sha256(self.chain + hashlib.sha256(block.data).digest()).digest()
+    def _append(self, digest: bytes) -> None:
+        self.chain = hashlib.sha256(self.chain + digest).digest()
+
+
+def _hash_block(block: np.ndarray) -> bytes:
+    return hashlib.sha256(block.data).digest()

@@ -3,6 +3,7 @@
 Append only: a code never changes its meaning.
 """
 
+from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
@@ -127,8 +128,9 @@ UNKNOWN_IDS = (
 class MarketRows(NamedTuple):
     """Rows of market data, a column an array [row].
 
-    A reader fills them; `apply` of the books then writes into `side`, `price` and `qty` what the
-    row left to the order it names, into `open_qty`, and sets bits of `oddity`.
+    A reader fills them, but for `open_qty`, `old_price` and `old_qty`, which are 0. `apply` of the
+    books fills those, writes into `side`, `price` and `qty` what the row left to the order that it
+    names, and adds bits to `oddity`.
     """
 
     time_ns: np.ndarray
@@ -151,6 +153,10 @@ class MarketRows(NamedTuple):
     """int64 [lot]; 0 if not said."""
     open_qty: np.ndarray
     """int64 [lot], open of the order (of `new_id`, if replaced) after the row."""
+    old_price: np.ndarray
+    """int64 [tick], of an order that was replaced or changed: its price before; else 0."""
+    old_qty: np.ndarray
+    """int64 [lot], of such an order: what was open of it before; else 0."""
     oddity: np.ndarray
     """uint32, bits of `Oddity`."""
 
@@ -178,6 +184,8 @@ ROW_DTYPES = {
     "price": np.dtype(np.int64),
     "qty": np.dtype(np.int64),
     "open_qty": np.dtype(np.int64),
+    "old_price": np.dtype(np.int64),
+    "old_qty": np.dtype(np.int64),
     "oddity": np.dtype(np.uint32),
 }
 
@@ -185,3 +193,24 @@ ROW_DTYPES = {
 def allocate_rows(count: int) -> MarketRows:
     """Return `count` rows of zeros."""
     return MarketRows(*(np.zeros(count, dtype) for dtype in ROW_DTYPES.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayBlock:
+    """Some rows of market data, applied, and their books."""
+
+    first_row: int
+    """How many rows came before."""
+    rows: MarketRows
+    levels: np.ndarray
+    """int64 [row, level, LEVEL_COLUMNS]: the row's book after it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(column.nbytes for column in self.rows) + self.levels.nbytes
+
+
+def event_names() -> list[str]:
+    """Return the name of each `MarketEvent` in small letters, by its code."""
+    return [event.name.lower() for event in MarketEvent]

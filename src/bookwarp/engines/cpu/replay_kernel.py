@@ -253,36 +253,47 @@ def find_crossing(books, book):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_plain_add(books, book, place, side, price):  # type: ignore[no-untyped-def]
-    """Say whether an order that is added would rest in a matching book too."""
-    if books.table[place] != NONE:
-        return False
+def would_trade(books, book, side, price):  # type: ignore[no-untyped-def]
+    """Say whether a limit order would trade in a matching book."""
     opposite = 2 * book + (1 if side == _BUY else 0)
     if side == 0 or books.sides[opposite].count == 0:
-        return True
+        return False
     key = best_key(books, opposite)
-    return price < ~key if side == _BUY else price > key
+    return price >= ~key if side == _BUY else price <= key
+
+
+@inlined
+def is_plain_move(books, rows, i, book, side, price):  # type: ignore[no-untyped-def]
+    """Say whether what REPLACE or CHANGE leaves of an order would rest in a matching book too."""
+    if rows.event[i] == _CHANGE:
+        wanted = price if rows.price[i] == _NO_PRICE else rows.price[i]
+        return not would_trade(books, book, side, wanted)
+    other = books.table[find_order(books, book, rows.new_id[i])]
+    doubled = other != NONE and rows.new_id[i] != rows.order_id[i]
+    return not doubled and not would_trade(books, book, side, rows.price[i])
 
 
 @inlined
 def is_matched_alike(books, rows, i, place):  # type: ignore[no-untyped-def]
     """Say whether orders that stand for a row do in a matching book what the row says."""
-    event = rows.event[i]
+    event, book = rows.event[i], np.int64(rows.book[i])
     if event == _ADD:
-        return is_plain_add(books, rows.book[i], place, rows.side[i], rows.price[i])
-    if event in (_REPLACE, _CHANGE):
+        known = books.table[place] != NONE
+        return not known and not would_trade(books, book, rows.side[i], rows.price[i])
+    if event < _REDUCE or event > _CHANGE:
+        return True
+    if books.table[place] == NONE:
         return False
-    if _REDUCE <= event <= _EXECUTE_AT:
-        if books.table[place] == NONE:
-            return False
-        if event >= _EXECUTE:
-            order = books.orders[books.table[place]]
-            level = books.levels[order.level]
-            price = level.key if level.side & 1 == 0 else ~level.key
-            stated = price if event == _EXECUTE else rows.price[i]
-            odd = find_priority(books, order, False) != _NOTHING
-            return not odd and level.opening_qty == 0 and stated == price
-    return True
+    if event < _EXECUTE:
+        return True
+    order = books.orders[books.table[place]]
+    level = books.levels[order.level]
+    side, price = (_BUY, level.key) if level.side & 1 == 0 else (_SELL, ~level.key)
+    if event > _EXECUTE_AT:
+        return is_plain_move(books, rows, i, book, side, price)
+    stated = price if event == _EXECUTE else rows.price[i]
+    odd = find_priority(books, order, False) != _NOTHING
+    return not odd and level.opening_qty == 0 and stated == price
 
 
 @inlined
@@ -364,7 +375,7 @@ def take_place(books, rows, i, place, ids_grow):  # type: ignore[no-untyped-def]
     oddity = _NOTHING
     if rows.side[i] != 0 and rows.side[i] != side:
         oddity = _WRONG_PRICE
-    rows.side[i] = side
+    rows.side[i], rows.old_price[i], rows.old_qty[i] = side, price, order.qty
     if not replaces:
         if rows.price[i] == _NO_PRICE:
             rows.price[i] = price

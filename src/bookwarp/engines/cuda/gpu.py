@@ -82,11 +82,11 @@ class Gpu:
             if stream is not None:
                 self._check_stream()
             self._stream = Stream.from_handle(self.stream_handle)
-            self._copies = _checked(driver.cuStreamCreate(_STREAM_NON_BLOCKING))
+            self._copies = checked(driver.cuStreamCreate(_STREAM_NON_BLOCKING))
         _at_the_end_of(self, _destroy_stream, self._context, self._copies)
 
     def __enter__(self) -> "Gpu":
-        _checked(self._driver.cuCtxPushCurrent(self._context))
+        checked(self._driver.cuCtxPushCurrent(self._context))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -95,14 +95,14 @@ class Gpu:
     def free_bytes(self) -> int:
         """Return how much memory of the GPU is free."""
         with self:
-            free, _ = _checked(self._driver.cuMemGetInfo())
+            free, _ = checked(self._driver.cuMemGetInfo())
         return int(free)
 
     def claim(self, nbytes: int) -> int:
         """Return the address of `nbytes` new bytes; `Memory` is how to hold them."""
         with self:
             try:
-                pointer = int(_checked(self._driver.cuMemAlloc(max(1, nbytes))))
+                pointer = int(checked(self._driver.cuMemAlloc(max(1, nbytes))))
             except EngineError as error:
                 raise EngineError(
                     f"GPU {self.ordinal} has no {nbytes / 1e9:.3g} GB of memory left: lower "
@@ -126,7 +126,7 @@ class Gpu:
     def allocate_pinned(self, nbytes: int) -> np.ndarray:
         """Return host memory that the GPU copies to by itself, uint8 [byte]."""
         with self:
-            pointer = int(_checked(self._driver.cuMemHostAlloc(max(1, nbytes), _PINNED_PORTABLE)))
+            pointer = int(checked(self._driver.cuMemHostAlloc(max(1, nbytes), _PINNED_PORTABLE)))
         block = (ctypes.c_uint8 * nbytes).from_address(pointer)
         _at_the_end_of(block, self._release_pinned, pointer)
         return np.frombuffer(memoryview(block), np.uint8)
@@ -140,7 +140,7 @@ class Gpu:
         data = np.ascontiguousarray(array)
         with self:
             if data.nbytes:
-                _checked(
+                checked(
                     self._driver.cuMemcpyHtoDAsync(
                         memory.pointer, data.ctypes.data, data.nbytes, self.stream_handle
                     )
@@ -151,7 +151,7 @@ class Gpu:
         """Fill a contiguous array from the start of `memory`, once all work before is done."""
         with self:
             if array.nbytes:
-                _checked(
+                checked(
                     self._driver.cuMemcpyDtoHAsync(
                         array.ctypes.data, memory.pointer, array.nbytes, self.stream_handle
                     )
@@ -166,12 +166,12 @@ class Gpu:
             EngineError: some of it failed.
         """
         with self:
-            _checked(self._driver.cuStreamSynchronize(self.stream_handle))
+            checked(self._driver.cuStreamSynchronize(self.stream_handle))
 
     def create_event(self) -> Any:
         """Return a mark that `fetch` puts behind what it copies."""
         with self:
-            return _Event(self, _checked(self._driver.cuEventCreate(_EVENT_WITHOUT_TIMING)))
+            return _Event(self, checked(self._driver.cuEventCreate(_EVENT_WITHOUT_TIMING)))
 
     def fetch(self, pieces: list[tuple[np.ndarray, int]], event: Any) -> None:
         """Start to copy memory to pinned arrays, after the work so far and beside what follows.
@@ -182,30 +182,30 @@ class Gpu:
         """
         driver = self._driver
         with self:
-            _checked(driver.cuEventRecord(event.handle, self.stream_handle))
-            _checked(driver.cuStreamWaitEvent(self._copies, event.handle, 0))
+            checked(driver.cuEventRecord(event.handle, self.stream_handle))
+            checked(driver.cuStreamWaitEvent(self._copies, event.handle, 0))
             for array, pointer in pieces:
                 address = array.ctypes.data
-                _checked(driver.cuMemcpyDtoHAsync(address, pointer, array.nbytes, self._copies))
-            _checked(driver.cuEventRecord(event.handle, self._copies))
+                checked(driver.cuMemcpyDtoHAsync(address, pointer, array.nbytes, self._copies))
+            checked(driver.cuEventRecord(event.handle, self._copies))
 
     def finish_fetch(self, event: Any) -> None:
         """Wait until the arrays of the last `fetch` with this event are filled."""
         with self:
-            _checked(self._driver.cuEventSynchronize(event.handle))
+            checked(self._driver.cuEventSynchronize(event.handle))
 
     def mark_time(self) -> Any:
         """Return a mark on the stream, for `seconds_between`."""
         with self:
-            event = _Event(self, _checked(self._driver.cuEventCreate(_EVENT_WITH_TIMING)))
-            _checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
+            event = _Event(self, checked(self._driver.cuEventCreate(_EVENT_WITH_TIMING)))
+            checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
         return event
 
     def seconds_between(self, begin: Any, end: Any) -> float:
         """Return how long the work between two marks took, once it is done."""
         with self:
-            _checked(self._driver.cuEventSynchronize(end.handle))
-            found = _checked(self._driver.cuEventElapsedTime(begin.handle, end.handle))
+            checked(self._driver.cuEventSynchronize(end.handle))
+            found = checked(self._driver.cuEventElapsedTime(begin.handle, end.handle))
         return float(found) / 1e3
 
     def order_before(self, consumer: int) -> None:
@@ -214,8 +214,8 @@ class Gpu:
             return
         event = self.create_event()
         with self:
-            _checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
-            _checked(self._driver.cuStreamWaitEvent(consumer, event.handle, 0))
+            checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
+            checked(self._driver.cuStreamWaitEvent(consumer, event.handle, 0))
 
     def configure(self, grid: int, block: tuple[int, int], shared_bytes: int) -> Any:
         """Return how a kernel is launched, for `launch`."""
@@ -228,13 +228,13 @@ class Gpu:
 
     def _attribute(self, name: str) -> int:
         attribute = getattr(self._driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(_checked(self._driver.cuDeviceGetAttribute(attribute, self._device)))
+        return int(checked(self._driver.cuDeviceGetAttribute(attribute, self._device)))
 
     def _check_stream(self) -> None:
         """Refuse a stream of another GPU."""
         with self:
-            theirs = int(_checked(self._driver.cuStreamGetCtx(self.stream_handle)))
-            ours = int(_checked(self._driver.cuCtxGetCurrent()))
+            theirs = int(checked(self._driver.cuStreamGetCtx(self.stream_handle)))
+            ours = int(checked(self._driver.cuCtxGetCurrent()))
         if theirs != ours:
             raise ParameterError(f"cuda_stream is not a stream of device {self.ordinal}")
 
@@ -269,14 +269,14 @@ def device_count() -> int:
     """Return how many GPUs this process may use."""
     from cuda.bindings import driver
 
-    _checked(driver.cuInit(0))
-    return int(_checked(driver.cuDeviceGetCount()))
+    checked(driver.cuInit(0))
+    return int(checked(driver.cuDeviceGetCount()))
 
 
 def _name_of_device(device: Any) -> str:
     from cuda.bindings import driver
 
-    name: bytes = _checked(driver.cuDeviceGetName(256, device))
+    name: bytes = checked(driver.cuDeviceGetName(256, device))
     return name.split(b"\0")[0].decode()
 
 
@@ -285,12 +285,12 @@ def _device_and_context(ordinal: int) -> tuple[Any, Any]:
     """Return a GPU, and its context that the runtime, and so other libraries, use as well."""
     from cuda.bindings import driver
 
-    _checked(driver.cuInit(0))
-    device = _checked(driver.cuDeviceGet(ordinal))
-    return device, _checked(driver.cuDevicePrimaryCtxRetain(device))
+    checked(driver.cuInit(0))
+    device = checked(driver.cuDeviceGet(ordinal))
+    return device, checked(driver.cuDevicePrimaryCtxRetain(device))
 
 
-def _checked(result: tuple[Any, ...]) -> Any:
+def checked(result: tuple[Any, ...]) -> Any:
     """Return what a call of the driver returned beside its status.
 
     Raises:

@@ -1,7 +1,9 @@
 """Bring a flat batch of messages into the order of their books, stably, on several threads.
 
-Twice a counting sort: first every thread deals its part of the batch to the blocks of books; then
-whoever matches a block sorts what was dealt to it by book.
+Twice a counting sort: first every thread deals its part of the batch to bins of neighbouring books,
+as copies; then whoever matches a bin finds the order of its books among what lies in it, which is
+little enough to stay close to the core. (To fetch each message from where it lies in the batch
+takes longer than to match it.)
 """
 
 from collections.abc import Callable, Iterable
@@ -11,115 +13,134 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bookwarp.engines.cpu.compile import entry_point, source_digest
-from bookwarp.spec.orders import Kind, Op, TimeInForce
+from bookwarp.spec.orders import ORDER, Kind, Op, TimeInForce
 
 _NEW, _MARKET = int(Op.NEW), int(Kind.MARKET)
 _GTC, _POST_ONLY = int(TimeInForce.GTC), int(TimeInForce.POST_ONLY)
 
-MESSAGES, ENTERING = 0, 1
-"""Columns of what is counted of a block: messages, and those of orders that may come to rest."""
+# Columns of what is counted of a bin: messages, and those of orders that may come to rest.
+_MESSAGES, _ENTERING = 0, 1
+
+# Messages of a bin: 1 MiB, half of what a core keeps close.
+_BIN_MESSAGES = 1 << 15
+# More bins than this cannot be written to side by side without going to memory for each message.
+_MOST_BINS = 1 << 12
 
 
 def _build(digest: str) -> Any:
     @entry_point
-    def count_blocks(orders, first, stop, block_books, counts):  # type: ignore[no-untyped-def]
-        """Count the messages `first` .. `stop` by block; `counts` is int64 [block, 2], of zeros."""
+    def count_bins(orders, first, stop, shift, counts):  # type: ignore[no-untyped-def]
+        """Count the messages `first` .. `stop` by bin; `counts` is int64 [bin, 2], of zeros."""
         _ = digest  # in the closure, and so in the key of the cache
         for row in range(first, stop):
             message = orders[row]
-            block = np.int64(message.book) // block_books
-            counts[block, MESSAGES] += 1
+            number = np.int64(message.book) >> shift
             rests = message.tif == _GTC or message.tif == _POST_ONLY
-            if message.op == _NEW and message.kind != _MARKET and rests:
-                counts[block, ENTERING] += 1
+            enters = message.op == _NEW and message.kind != _MARKET and rests
+            counts[number, _MESSAGES] += 1
+            counts[number, _ENTERING] += np.int64(enters)
 
     @entry_point
-    def deal_rows(orders, first, stop, block_books, places, rows, books):  # type: ignore[no-untyped-def]
-        """Deal the messages `first` .. `stop` to blocks.
+    def deal_messages(orders, first, stop, shift, places, messages, books):  # type: ignore[no-untyped-def]
+        """Copy the messages `first` .. `stop` into their bins.
 
         Args:
             orders: ORDER [message].
             first, stop: which of them.
-            block_books: books of a block.
-            places: int64 [block], where the next message of each block goes; moved on.
-            rows, books: uint32 [message], set to the message, and to its book in the block.
+            shift: a bin has 2**shift books.
+            places: int64 [bin], where the next message of each bin goes; moved on.
+            messages: ORDER [message], set to the message, but `book` to where it came from.
+            books: uint32 [message], set to its book.
         """
         _ = digest
         for row in range(first, stop):
-            book = np.int64(orders[row].book)
-            block = book // block_books
-            place = places[block]
-            rows[place], books[place] = row, book - block * block_books
-            places[block] = place + 1
+            book = orders[row].book
+            number = np.int64(book) >> shift
+            place = places[number]
+            messages[place] = orders[row]
+            messages[place].book = row
+            books[place] = book
+            places[number] = place + 1
 
     @entry_point
-    def sort_rows(rows, books, starts, by_book):  # type: ignore[no-untyped-def]
-        """Sort the messages of a block by book.
+    def sort_bin(books, first_book, starts, places):  # type: ignore[no-untyped-def]
+        """Find the order of the books among the messages of a bin.
 
         Args:
-            rows, books: uint32 [message of the block], as dealt.
-            starts: int64 [book of the block + 1], set to where in `by_book` a book starts.
-            by_book: uint32 [message of the block], set to the messages.
+            books: uint32 [message of the bin].
+            first_book: the first book of the bin.
+            starts: int64 [book of the bin + 1], set to where in `places` a book starts.
+            places: uint32 [message of the bin], set to where the messages are, by book.
         """
         _ = digest
         starts[:] = 0
         for place in range(len(books)):
-            starts[np.int64(books[place]) + 1] += 1
+            starts[np.int64(books[place]) - first_book + 1] += 1
         before = np.int64(0)
-        for book in range(len(starts) - 1):
-            count = starts[book + 1]
-            starts[book + 1] = before  # where the next message of this book goes
+        for book in range(1, len(starts)):
+            count = starts[book]
+            starts[book] = before  # where the next message of the book before goes
             before += count
         for place in range(len(books)):
-            book = np.int64(books[place])
-            by_book[starts[book + 1]] = rows[place]
-            starts[book + 1] += 1
+            book = np.int64(books[place]) - first_book + 1
+            places[starts[book]] = place
+            starts[book] += 1
 
-    return count_blocks, deal_rows, sort_rows
+    return count_bins, deal_messages, sort_bin
 
 
-count_blocks, deal_rows, sort_rows = _build(source_digest())
+count_bins, deal_messages, sort_bin = _build(source_digest())
 
 
 class Dealt(NamedTuple):
-    """The messages of a batch by block, in a block in the order in which they came."""
+    """The messages of a batch by bin, in a bin in the order in which they came."""
 
-    rows: np.ndarray
-    """uint32 [message]: the messages of a block are `rows[starts[block] : starts[block + 1]]`."""
+    messages: np.ndarray
+    """`ORDER` [message]: those of a bin are `messages[starts[bin] : starts[bin + 1]]`. Their `book`
+    is where in the batch they were, unless there is one book only: then they still are there."""
     books: np.ndarray
-    """uint32 [message]: the book of each, counted from the first of its block."""
+    """uint32 [message], the book of each; empty if there is one only."""
     starts: np.ndarray
-    """int64 [block + 1]."""
+    """int64 [bin + 1]."""
     entering: np.ndarray
-    """int64 [block], messages of orders that may come to rest."""
+    """int64 [bin], no fewer than the messages of orders that may come to rest."""
+    shift: int
+    """A bin has 2**shift books."""
 
 
-def deal(orders: np.ndarray, blocks: int, block_books: int, threads: int) -> Dealt:
-    """Deal messages to blocks of `block_books` books, on several threads.
+def deal(orders: np.ndarray, books: int, largest_shift: int, threads: int) -> Dealt:
+    """Deal messages to bins of 2**shift books, on several threads.
 
     Args:
-        orders: `ORDER` [message].
-        blocks, block_books: how many blocks there are, and how many books in each.
+        orders: `ORDER` [message]; if there is one book only they are used as they are.
+        books: how many books there are.
+        largest_shift: bins are at most of 2**largest_shift books.
         threads: how many parts of the batch are dealt at once.
     """
+    if books == 1:
+        count = np.array([len(orders)])
+        return Dealt(orders, np.empty(0, np.uint32), np.array([0, len(orders)]), count, 0)
+    wanted = min(max(len(orders) // _BIN_MESSAGES, 1), _MOST_BINS)
+    shift = min(((books - 1) // wanted).bit_length(), largest_shift)
+    bins = ((books - 1) >> shift) + 1
     edges = np.linspace(0, len(orders), threads + 1).astype(np.int64)
-    counts = np.zeros((threads, blocks, 2), np.int64)
-    rows, books = np.empty((2, len(orders)), np.uint32)
+    counts = np.zeros((threads, bins, 2), np.int64)
 
     def count_part(part: int) -> None:
-        count_blocks(orders, edges[part], edges[part + 1], block_books, counts[part])
+        count_bins(orders, edges[part], edges[part + 1], shift, counts[part])
 
     def deal_part(part: int) -> None:
         first, stop = edges[part], edges[part + 1]
-        deal_rows(orders, first, stop, block_books, places[part], rows, books)
+        deal_messages(orders, first, stop, shift, places[part], messages, book_of)
 
     on_threads(threads, count_part, range(threads))
-    # A block gets what the first part has for it, then what the second has.
-    in_turn = counts[:, :, MESSAGES].T.ravel()
-    before = np.concatenate([[0], np.cumsum(in_turn)])
-    places = before[:-1].reshape(blocks, threads).T.copy()
+    # A bin gets what the first part has for it, then what the second has.
+    before = np.concatenate([[0], np.cumsum(counts[:, :, _MESSAGES].T.ravel())])
+    places = before[:-1].reshape(bins, threads).T.copy()
+    messages, book_of = np.empty(len(orders), ORDER), np.empty(len(orders), np.uint32)
     on_threads(threads, deal_part, range(threads))
-    return Dealt(rows, books, before[::threads].copy(), counts[:, :, ENTERING].sum(axis=0))
+    entering = counts[:, :, _ENTERING].sum(axis=0)
+    return Dealt(messages, book_of, before[::threads].copy(), entering, shift)
 
 
 def on_threads(threads: int, function: Callable[[int], None], parts: Iterable[int]) -> None:

@@ -1,4 +1,4 @@
-"""The kernels: match the messages of a block of books, and copy resting orders out and in.
+"""The kernels: match the messages of some books of a block, and copy resting orders out and in.
 
 Owns: the arrays of its block, which have room for every order that can come to rest, so that
 nothing is allocated here; and the events and depth of its messages. Books come one after the other,
@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.cpu.books.instructions import prefetch
-from bookwarp.engines.cpu.books.layout import NOBODY
+from bookwarp.engines.cpu.books.layout import EVENTS_WRITTEN, NOBODY
 from bookwarp.engines.cpu.books.matching import Log, apply_message
 from bookwarp.engines.cpu.books.prices import key_of_price, next_level, price_of_key
 from bookwarp.engines.cpu.books.queue import append_order
@@ -21,8 +20,6 @@ from bookwarp.spec.events import Counter
 _BUY, _MESSAGES = int(Side.BUY), int(Counter.MESSAGES)
 _NO_PRICE = np.int64(NO_PRICE)
 _NO_OWNER = np.uint64(0)
-# Messages of a book lie apart in the table; one takes as long from memory as this many to match.
-_AHEAD = 16
 
 
 @inlined
@@ -43,40 +40,42 @@ def copy_depth(block, book, depth):  # type: ignore[no-untyped-def]
 
 def _build(digest: str) -> Any:
     @entry_point
-    def match_block(  # type: ignore[no-untyped-def]
-        block, rules, orders, owners, rows, starts, events, first_event, step, counts, depth
+    def match_bin(  # type: ignore[no-untyped-def]
+        block, rules, first_book, messages, places, starts, owners, events, step, counts, depth
     ):
-        """Match the messages of all books of a block.
+        """Match the messages of some books of a block; return how many events were written.
 
         Args:
             block, rules: see layout.py.
-            orders: ORDER [message], all of them.
-            owners: uint64 [message], or empty if not tracked.
-            rows: uint32 [message of the block], messages by book; empty if all are in order.
-            starts: int64 [book of the block + 1], where in `rows` a book starts.
-            events: EVENT [event]; written from `first_event` on.
-            first_event: int64 [1], moved on.
+            first_book: the first of these books, counted from the first of the block.
+            messages: ORDER [message of the bin]; see `Dealt` for what `book` means.
+            places: uint32 [message of the bin], messages by book; empty if they lie so.
+            starts: int64 [book of the bin + 1], where in `places` a book starts.
+            owners: uint64 [message of the batch], or empty if not tracked.
+            events: EVENT [event], written from the start.
             step: 1, or 0 to write no events.
-            counts: int64 [book of the block], set to the number of events.
-            depth: int64 [message, level, `LEVEL_COLUMNS`], of no messages if not asked.
+            counts: int64 [book of the bin], set to the number of events.
+            depth: int64 [message of the batch, level, `LEVEL_COLUMNS`], or empty if not asked.
         """
         _ = digest  # in the closure, and so in the key of the cache
-        last = len(rows) - 1
-        for book in range(len(starts) - 1):
-            before = first_event[0]
-            for position in range(starts[book], starts[book + 1]):
-                row = position
-                if last >= 0:
-                    row = np.int64(rows[position])
-                    prefetch(orders, np.int64(rows[min(position + _AHEAD, last)]))
-                message = orders[row]
+        cursor = block.room[EVENTS_WRITTEN : EVENTS_WRITTEN + 1]
+        cursor[0] = 0
+        for number in range(len(starts) - 1):
+            before, book = cursor[0], first_book + number
+            for position in range(starts[number], starts[number + 1]):
+                place = row = position
+                if len(places):
+                    place = np.int64(places[position])
+                    row = np.int64(messages[place].book)
+                message = messages[place]
                 owner = owners[row] if len(owners) else _NO_OWNER
-                log = Log(events, first_event, step, row, message.op)
+                log = Log(events, cursor, step, row, message.op)
                 apply_message(block, rules, log, book, message, owner)
                 if len(depth):
                     copy_depth(block, book, depth[row])
-            block.counters[book, _MESSAGES] += starts[book + 1] - starts[book]
-            counts[book] = first_event[0] - before
+            block.counters[book, _MESSAGES] += starts[number + 1] - starts[number]
+            counts[number] = cursor[0] - before
+        return cursor[0]
 
     @entry_point
     def list_orders(block, first_book, found):  # type: ignore[no-untyped-def]
@@ -113,16 +112,7 @@ def _build(digest: str) -> Any:
             if len(block.owners):
                 block.owners[index] = row.owner
 
-    @entry_point
-    def move_down(events, start, stop, place):  # type: ignore[no-untyped-def]
-        """Copy the events `start` .. `stop` to `place`, which is not above `start`."""
-        _ = digest
-        if place == start:
-            return
-        for offset in range(stop - start):
-            events[place + offset] = events[start + offset]
-
-    return match_block, list_orders, enter_orders, move_down
+    return match_bin, list_orders, enter_orders
 
 
-match_block, list_orders, enter_orders, move_down = _build(source_digest())
+match_bin, list_orders, enter_orders = _build(source_digest())

@@ -90,7 +90,9 @@ Block = namedtuple(
 
 # Columns of `room`: the first free record of a pool, and from where on it was never used.
 FREE_ORDER, ORDERS_USED, FREE_LEVEL, LEVELS_USED, FREE_NODE, NODES_USED, TABLE_USED = range(7)
-FREE_TABLES = 7
+EVENTS_WRITTEN = 7
+"""While a block is matched: the next event."""
+FREE_TABLES = 8
 """This and what follows: the first free part of the table, by the binary logarithm of its size."""
 ROOMS = FREE_TABLES + 34
 NO_KEY = np.uint64(2**64 - 1)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from bookwarp.spec.book_rules import BookRules, ModifyRule
 
 LANES = 32
@@ -80,19 +82,29 @@ def match_key(rules: BookRules, slots_per_lane: int, events: bool, depth: bool) 
     )
 
 
-def slot_ladder(rules: BookRules, most_live: int) -> tuple[int, ...]:
+def slot_ladder(rules: BookRules, live: np.ndarray) -> tuple[int, ...]:
     """Return the slots a lane of the kernels to try in turn; 0, for any number of orders, is last.
+
+    A book that needs more slots than a kernel has goes on with the next one.
 
     Args:
         rules: of the run.
-        most_live: orders that rest in the fullest book.
+        live: orders that rest in every book, int64 [book].
     """
-    ladder = [slots for slots in SLOT_LADDER if most_live < _COMFORT * LANES * slots]
     if rules.order_capacity is not None:
         enough = [slots for slots in SLOT_LADDER if rules.order_capacity <= LANES * slots]
-        ladder = enough[:1] or ladder
-    return (*ladder, 0)
+        if enough:
+            return enough[0], 0
+    allowed = len(live) * _MANY_BOOKS
+    fitting = [
+        slots
+        for slots in SLOT_LADDER
+        if np.count_nonzero(live >= _COMFORT * LANES * slots) <= allowed
+    ]
+    return (*fitting, 0)
 
 
+# Part of its slots up to which a book is likely to go on without needing more; and part of the
+# books that may be beyond that where a kernel is tried.
 _COMFORT = 0.8
-"""Part of its slots up to which a book is likely to go on without needing more."""
+_MANY_BOOKS = 0.1

@@ -34,16 +34,14 @@ _POINTERS = (
 BATCH = np.dtype(
     [(name, np.uint64) for name in _POINTERS]
     + [(name, np.int64) for name in ("price_low", "price_high")]
-    + [
-        (name, np.uint32) for name in ("order_capacity", "level_capacity", "depth_levels", "books")
-    ],
+    + [(name, np.uint32) for name in ("order_capacity", "level_capacity", "depth_levels", "books")],
     align=True,
 )
 
 ROOM = np.dtype([("address", np.uint64), ("orders", np.uint32), ("hash_mask", np.uint32)])
 
-# What every order takes in the memory of a book in levels: a node, a level, a place in the ladder of
-# either side; and what a bucket takes.
+# What every order takes in the memory of a book in levels: a node, a level, a place in the ladder
+# of either side (levels.cuh checks the first two); and what a bucket takes.
 _NODE_BYTES, _LEVEL_BYTES, _LADDER_BYTES, _BUCKET_BYTES = 56, 32, 12, 4
 _ORDER_BYTES = _NODE_BYTES + _LEVEL_BYTES + 2 * _LADDER_BYTES
 _ALIGNMENT = 256

@@ -24,6 +24,8 @@ struct Level {
     uint32 unused;
 };
 
+static_assert(sizeof(Node) == 56 && sizeof(Level) == 32, "layout.py makes room for other sizes");
+
 // The levels of a side by price, best last.
 struct Ladder {
     int64* prices;
