@@ -136,7 +136,7 @@ DEVICE int32 highest_level(const bool* holds) {
     int32 lane = highest_lane(lanes);
     if (LEVELS_A_LANE == 1) return lane;
     uint32 in_upper = ballot_group(holds[LEVELS_A_LANE - 1]);
-    return lanes ? 2 * lane + (in_upper >> lane & 1) : -1;
+    return lanes ? 2 * lane + (int32)(in_upper >> lane & 1) : -1;
 }
 
 // Clear the auction of the levels that a group's lanes hold, if these are enough to decide it.
