@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bookwarp.matching import Books as Books
     from bookwarp.matching import match as match
+    from bookwarp.replaying import Replay as Replay
+    from bookwarp.replaying import replay as replay
+    from bookwarp.results.day import Day as Day
     from bookwarp.results.match import Match as Match
     from bookwarp.results.run import Run as Run
     from bookwarp.results.store import load as load
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from bookwarp.spec.events import EventType as EventType
     from bookwarp.spec.events import Flag as Flag
     from bookwarp.spec.events import Reason as Reason
+    from bookwarp.spec.market_data import MarketEvent as MarketEvent
+    from bookwarp.spec.market_data import Oddity as Oddity
     from bookwarp.spec.orders import ORDER as ORDER
     from bookwarp.spec.orders import Kind as Kind
     from bookwarp.spec.orders import Op as Op
@@ -41,17 +46,21 @@ _PUBLIC = {
     "AgentType": "bookwarp.spec.codes",
     "Books": "bookwarp.matching",
     "BookwarpError": "bookwarp.spec.errors",
+    "Day": "bookwarp.results.day",
     "EngineError": "bookwarp.spec.errors",
     "EventType": "bookwarp.spec.events",
     "Flag": "bookwarp.spec.events",
     "Kind": "bookwarp.spec.orders",
+    "MarketEvent": "bookwarp.spec.market_data",
     "Match": "bookwarp.results.match",
     "Mix": "bookwarp.spec.agents",
     "NO_PRICE": "bookwarp.spec.codes",
     "ORDER": "bookwarp.spec.orders",
+    "Oddity": "bookwarp.spec.market_data",
     "Op": "bookwarp.spec.orders",
     "ParameterError": "bookwarp.spec.errors",
     "Reason": "bookwarp.spec.events",
+    "Replay": "bookwarp.replaying",
     "Run": "bookwarp.results.run",
     "Side": "bookwarp.spec.codes",
     "Simulation": "bookwarp.simulation",
@@ -60,6 +69,7 @@ _PUBLIC = {
     "draw_agent_types": "bookwarp.spec.agents",
     "load": "bookwarp.results.store",
     "match": "bookwarp.matching",
+    "replay": "bookwarp.replaying",
     "simulate": "bookwarp.simulation",
     "tune": "bookwarp.tuning",
 }

@@ -38,7 +38,7 @@ _NAMES = (
     *PARAMETERS,
     *("mix", "agent_types", "stream", "window", "engine", "threads", "record", "record_every"),
     *("depth_ticks", "book_markets", "tape_markets", "tape_steps", "memory_limit", "progress"),
-    *("checkpoint", "checkpoint_every", "devices", "cuda_stream"),
+    *("checkpoint", "checkpoint_every", "devices", "cuda_stream", "keep_on_device"),
 )
 
 
@@ -62,6 +62,9 @@ class Simulation:
         devices: GPUs of the cuda engine: a number, a list of numbers, or "all"; 0 if None.
         cuda_stream: stream that the cuda engine puts its work on, an object with __cuda_stream__,
             or of CuPy or PyTorch; the legacy default stream if None.
+        keep_on_device: whether what is recorded stays in the memory of the GPU, for
+            `device_history`, and is brought to host memory only when `history` or a result is
+            asked for. There is room for the rows of the planned `steps`.
         record: names to record: last, volume, mid2, best_bid, best_ask, bid_depth, ask_depth,
             book, tape.
         record_every: steps between recorded rows.
@@ -98,6 +101,7 @@ class Simulation:
         threads: int | None = None,
         devices: Any = None,
         cuda_stream: Any = None,
+        keep_on_device: bool = False,
         record: Any = DEFAULT_RECORD,
         record_every: int = 1,
         depth_ticks: int = 5,
@@ -130,7 +134,17 @@ class Simulation:
         plan = RecordPlan.of(
             auction, record, record_every, depth_ticks, book_markets, tape_markets, tape_steps
         )
-        self._begin(auction, plan, steps, engine, threads, devices, cuda_stream, memory_limit)
+        self._begin(
+            auction,
+            plan,
+            steps,
+            engine,
+            threads,
+            memory_limit,
+            devices=devices,
+            cuda_stream=cuda_stream,
+            keep_on_device=keep_on_device or None,
+        )
 
     def _begin(
         self,
@@ -139,9 +153,8 @@ class Simulation:
         steps: int,
         engine: str,
         threads: int | None,
-        devices: Any,
-        cuda_stream: Any,
         memory_limit: int | None,
+        **on_device: Any,
     ) -> None:
         self.auction = auction
         self.plan = plan
@@ -151,7 +164,11 @@ class Simulation:
         """Seconds spent running steps; compiling and loading an engine is not counted."""
         self.engine = choose_engine(engine)
         self.threads = check_threads(threads)
-        options = device_options(self.engine, devices, cuda_stream)
+        options = device_options(self.engine, **on_device)
+        self._kept_rows: int | None = None
+        if options.pop("keep_on_device", False):
+            self._kept_rows = plan.rows(0, self.steps) if plan.has_rows else 0
+            options["kept_rows"] = self._kept_rows
         self._memory_limit = memory_limit_bytes(memory_limit)
         self._history: list[dict[str, np.ndarray]] = []
         self._running: list[dict[str, np.ndarray]] = []
@@ -255,6 +272,24 @@ class Simulation:
             raise EngineError(f"engine {self.engine!r} keeps no state on a device: use state()")
         return self._engine.device_arrays(part)
 
+    def device_history(self, part: int = 0) -> Mapping[str, Any]:
+        """Return the rows recorded so far where the cuda engine keeps them, without a copy.
+
+        They are shared as `device_arrays` are. Names and shapes are those of `history`, int64 [row,
+        market] and [row, chosen market, level]; but "total_volume" is the lots traded so far, where
+        "volume" has those between two rows. Rows that `resume` took from a checkpoint are in
+        `history` alone. Steps that follow add rows: ask again then.
+
+        Args:
+            part: as for `device_arrays`.
+
+        Raises:
+            EngineError: `keep_on_device` was not asked for.
+        """
+        if self._kept_rows is None or not isinstance(self._engine, DeviceEngine):
+            raise EngineError("rows are in host memory: set keep_on_device, or use history")
+        return self._engine.device_rows(part)
+
     @property
     def device_nbytes(self) -> int:
         """Most bytes of GPU memory that were allocated at once so far; 0 on other engines."""
@@ -295,6 +330,7 @@ class Simulation:
         threads: int | None = None,
         devices: Any = None,
         cuda_stream: Any = None,
+        keep_on_device: bool = False,
         memory_limit: int | None = None,
     ) -> "Simulation":
         """Go on from a checkpoint, on any engine, with any number of threads or devices.
@@ -312,9 +348,10 @@ class Simulation:
             kept.steps,
             engine,
             threads,
-            devices,
-            cuda_stream,
             memory_limit,
+            devices=devices,
+            cuda_stream=cuda_stream,
+            keep_on_device=keep_on_device or None,
         )
         simulation._engine.write_state(kept.state)
         simulation.steps_done = kept.state.step
@@ -353,7 +390,7 @@ class Simulation:
                         self.elapsed_s += spent
                         self.steps_done += steps
                         filled = upto
-                        if filled:
+                        if rows and filled:
                             self._running = [{n: a[:filled] for n, a in rows.items()}]
                     report(self.steps_done - start, count)
                     yield
@@ -367,7 +404,9 @@ class Simulation:
         """Check that `steps` more steps fit, and return the memory for what they record."""
         stop = self.steps_done + steps
         self._check_going_on(stop)
-        rows = self.plan.allocate(self.auction, self.plan.rows(self.steps_done, stop))
+        rows = {}
+        if self._kept_rows is None:
+            rows = self.plan.allocate(self.auction, self.plan.rows(self.steps_done, stop))
         if not self._loaded:
             self._engine.run(0, {name: array[:0] for name, array in rows.items()})
             self._loaded = True
@@ -384,14 +423,28 @@ class Simulation:
         self._wait()
         if len(self._history) > 1:
             self._history = [_join(self._history)]
-        return _join([*self._history, *self._running] or [self.plan.allocate(self.auction, 0)])
+        kept = []
+        if self._kept_rows is not None and isinstance(self._engine, DeviceEngine):
+            self._check_host_memory(self.plan.rows(0, self.steps_done))
+            kept = [self._engine.read_rows()]
+        found = [*self._history, *self._running, *kept]
+        return _join(found or [self.plan.allocate(self.auction, 0)])
 
     def _check_length(self, steps: int) -> None:
         """Refuse a run of `steps` steps in all that would overflow or not fit in memory."""
         self.auction.check_horizon(steps, "mid2" in self.plan.names)
         rows = self.plan.rows(0, steps)
-        check_run_fits(self.engine, self.auction, self.plan, self.threads, rows, self._memory_limit)
+        if self._kept_rows is not None and self.plan.has_rows and rows > self._kept_rows:
+            raise ParameterError(
+                f"{steps} steps record {rows} rows, and keep_on_device has room for the "
+                f"{self._kept_rows} of the planned {self.steps} steps: plan more steps"
+            )
+        self._check_host_memory(rows if self._kept_rows is None else 0)
         self._checked_steps = steps
+
+    def _check_host_memory(self, rows: int) -> None:
+        """Refuse to have so many recorded rows in host memory if they do not fit there."""
+        check_run_fits(self.engine, self.auction, self.plan, self.threads, rows, self._memory_limit)
 
     def _check_going_on(self, steps: int) -> None:
         """Check the length of the run unless one as long was checked before."""
@@ -430,6 +483,7 @@ def simulate(
     threads: int | None = None,
     devices: Any = None,
     cuda_stream: Any = None,
+    keep_on_device: bool = False,
     record: Any = DEFAULT_RECORD,
     record_every: int = 1,
     depth_ticks: int = 5,
@@ -447,8 +501,8 @@ def simulate(
     Args:
         markets, agents, levels, steps, seed, open_price, open_depth, mix, agent_types, max_qty,
             noise_spread, market_order_prob, maker_half_spread, stream, window, market_ids,
-            engine, threads, devices, cuda_stream, record, record_every, depth_ticks,
-            book_markets, tape_markets, tape_steps, memory_limit: as for `Simulation`.
+            engine, threads, devices, cuda_stream, keep_on_device, record, record_every,
+            depth_ticks, book_markets, tape_markets, tape_steps, memory_limit: as for `Simulation`.
         progress: True for a bar on stderr, or a function of (steps done, steps wanted).
         checkpoint: file to leave behind when the run is interrupted, and every
             `checkpoint_every` seconds before; `Simulation.resume` goes on from it.
@@ -481,6 +535,7 @@ def simulate(
         threads=threads,
         devices=devices,
         cuda_stream=cuda_stream,
+        keep_on_device=keep_on_device,
         record=record,
         record_every=record_every,
         depth_ticks=depth_ticks,

@@ -11,7 +11,7 @@ from bookwarp.spec.errors import ParameterError
 if TYPE_CHECKING:
     from bookwarp.engines.cuda.tune import Tuning
 
-_FIXED = ("engine", "threads", "devices", "cuda_stream")
+_FIXED = ("engine", "threads", "devices", "cuda_stream", "keep_on_device")
 _MOST_TRIALS = 1000
 
 

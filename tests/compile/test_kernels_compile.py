@@ -5,7 +5,6 @@ budgets.json is written by measure_kernels.py.
 
 import json
 import sys
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +75,7 @@ def test_the_blocks_for_which_registers_are_kept_fit_a_multiprocessor(budgets):
     for case in CASES:
         for arch in ARCHS if case.kernel == "counted" else ():
             key = key_of(case, arch)
-            threads = prod(key.block) * key.blocks_per_sm
+            threads = key.block * key.blocks_per_sm
             registers = -(-budgets[case.label][arch]["registers"] // 8) * 8
             assert threads * registers <= REGISTERS, (case.label, arch)
 

@@ -110,6 +110,22 @@ def test_wide_lots_are_wide_arrays(take):
     np.testing.assert_array_equal(to_numpy(book), state.bid - state.ask)
 
 
+@pytest.mark.parametrize("take", TAKERS)
+@pytest.mark.parametrize("cuts", [[60], [1] * 60])
+def test_recorded_rows_that_stay_are_those_of_the_reference(take, cuts):
+    given = {"record": ("last", "volume", "book"), "book_markets": [0, 8], "record_every": 2}
+    simulation = Simulation(9, **SMALL, **given, engine="cuda", keep_on_device=True)
+    for steps in cuts:
+        simulation.step(steps)
+    arrays = simulation.device_history()
+    expected = Simulation(9, **SMALL, **given, engine="reference").step(60).history
+    found = {name: to_numpy(take(array)) for name, array in arrays.items()}
+    found["volume"] = np.diff(found.pop("total_volume"), axis=0, prepend=0)
+    for name, rows in expected.items():
+        np.testing.assert_array_equal(found[name], rows, err_msg=name)
+        np.testing.assert_array_equal(simulation.history[name], rows, err_msg=name)
+
+
 def test_a_copy_and_another_device_are_refused():
     array = running().device_arrays()["volume"]
     assert array.__dlpack_device__() == (2, 0)

@@ -160,7 +160,7 @@ def test_devices_are_refused_by_an_engine_that_has_none(play, given, names):
             f"{names} needs engine 'cuda', not {chosen!r} (cuda is not available: there is no "
             f"NVIDIA driver: install one, version 580 or newer)"
         )
-    assert device_options("cuda", None, None) == {}
+    assert device_options("cuda", devices=None, cuda_stream=None) == {}
     assert device_options("cuda", **{"devices": None, "cuda_stream": None} | given) == given
 
 

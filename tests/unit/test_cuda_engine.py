@@ -70,14 +70,14 @@ def test_types_are_given_in_rows_of_64(cuda, agents):
 
 
 @pytest.mark.parametrize(
-    "markets, together, blocks, warps",
-    [(16, 1, 16, 2), (17, 2, 9, 1), (64, 2, 32, 1), (65, 4, 17, 1)],
+    "markets, together, blocks, threads",
+    [(16, 1, 16, 64), (17, 2, 9, 32), (64, 2, 32, 32), (65, 4, 17, 32)],
 )
-def test_the_more_markets_the_more_share_a_warp(emulated_gpus, markets, together, blocks, warps):
+def test_the_more_markets_the_more_share_a_warp(emulated_gpus, markets, together, blocks, threads):
     auction = CallAuction.of(markets, agents=3, levels=8)
     assert_engines_agree(auction, 3, NO_ROWS, ("reference", CudaEngine))
     (grid, block, _), key, _ = emulated_gpus[0].launches[0]
-    assert (key.markets_per_warp, grid, block) == (together, blocks, (32, warps))
+    assert (key.markets_per_warp, grid, block) == (together, blocks, threads)
 
 
 def launch_steps(gpu):

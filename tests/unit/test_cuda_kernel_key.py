@@ -117,7 +117,7 @@ AHEAD = Arrangement(1, True)
 def test_markets_are_put_on_warps_as_they_run_fastest(expected, parameters):
     key = key_for(**parameters)
     assert (key.markets_per_warp, key.draws_ahead) == expected
-    assert key.block == (32, 2 if expected.draws_ahead else 1)
+    assert key.block == (64 if expected.draws_ahead else 32)
     if key.kernel == "counted":
         assert grid_of(key, 5, 100) == -(-5 // expected.markets_per_warp)
 

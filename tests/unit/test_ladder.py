@@ -3,13 +3,10 @@
 A rung's kernel is compiled as C++ and run by emulated warps (tests/support/emulated_warps.h).
 """
 
-import ctypes
 import importlib.util
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -18,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated_kernels import EmulatedCode, needs_compiler
 
 from bookwarp.engines.cuda.availability import packages_installed
 from bookwarp.reference.engine import ReferenceEngine
@@ -61,7 +59,6 @@ def load_program(name: str):
 climb = load_program("run")
 account = load_program("account")
 
-needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 needs_nvrtc = pytest.mark.skipif(
     not packages_installed(), reason="needs the compiler of the extra: pip install 'bookwarp[cuda]'"
 )
@@ -99,51 +96,30 @@ def reference_state(auction: CallAuction, steps: int) -> State:
     return engine.read_state()
 
 
-def on_the_processor(rung, auction: CallAuction, folder: Path):
-    """Return the kernel of a rung, launched by a call with its arguments."""
-    source = markets.join_sources(rung, auction)
-    # The instruction of the tensor cores is emulated too.
-    source = source.replace((SOURCES / "tensor.cuh").read_text(encoding="utf-8"), "")
-    whole = f"""
-#include "{REPOSITORY / "tests/support/emulated_warps.h"}"
-{source}
-extern "C" const char* run_all(const Market* markets, int32* books, Score* scores,
-                               uint32 market_count, uint32 first_step, uint32 steps) {{
-    unsigned grid = {markets.grid_of(rung, auction)}, block = {markets.threads_of(rung, auction)};
-    return emulated::run_grid(
-        grid, block, [=] {{ run(markets, books, scores, market_count, first_step, steps); }});
-}}
-"""
-    path, library = folder / "rung.cpp", folder / "rung.so"
-    path.write_text(whole, encoding="utf-8")
-    words = ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-w"]
-    subprocess.run([*words, str(path), "-o", str(library)], check=True)
-    run_all = ctypes.CDLL(str(library)).run_all
-    run_all.restype = ctypes.c_char_p
-    return run_all
-
-
-def run_emulated(rung, auction: CallAuction, folder: Path, steps: tuple[int, ...]) -> State:
+def run_emulated(rung, auction: CallAuction, steps: tuple[int, ...]) -> State:
     """Return the state after some launches of so many steps.
 
     Raises:
         AssertionError: the threads of a warp or block did not keep together.
     """
     markets.check_auction(rung, auction)
-    run_all = on_the_processor(rung, auction, folder)
+    # The instruction of the tensor cores is emulated too.
+    source = markets.join_sources(rung, auction)
+    source = source.replace((SOURCES / "tensor.cuh").read_text(encoding="utf-8"), "")
+    run = EmulatedCode(source).get_kernel("run")
     books, scores = markets.to_device_layout(opening_state(auction))
     constant = markets.lay_out_markets(auction)
-    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (constant, books, scores)]
+    pointers = [array.ctypes.data for array in (constant, books, scores)]
+    grid, block = markets.grid_of(rung, auction), markets.threads_of(rung, auction)
     done = 0
     for count in steps:
-        wrong = run_all(*pointers, *map(ctypes.c_uint, (auction.markets, done, count)))
-        assert wrong is None, wrong.decode()
+        run(grid, block, *pointers, *map(np.uint32, (auction.markets, done, count)))
         done += count
     return markets.from_device_layout(auction, done, books, scores)
 
 
-def assert_runs_as_the_reference(rung, auction: CallAuction, folder: Path) -> None:
-    found = run_emulated(rung, auction, folder, (13, 17))
+def assert_runs_as_the_reference(rung, auction: CallAuction) -> None:
+    found = run_emulated(rung, auction, (13, 17))
     wanted = reference_state(auction, 30)
     for name, array in wanted.arrays().items():
         assert np.array_equal(getattr(found, name), array), f"{name} differ"
@@ -152,9 +128,9 @@ def assert_runs_as_the_reference(rung, auction: CallAuction, folder: Path) -> No
 
 @needs_compiler
 @pytest.mark.parametrize("rung, ensemble", RUNS)
-def test_rung_is_the_reference(rung, ensemble, tmp_path):
+def test_rung_is_the_reference(rung, ensemble):
     auction = CallAuction.of(MARKETS, stream=rung.stream, **ensemble)
-    assert_runs_as_the_reference(rung, auction, tmp_path)
+    assert_runs_as_the_reference(rung, auction)
 
 
 BREAKS = {
@@ -170,7 +146,7 @@ BREAKS = {
 
 @needs_compiler
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=list(BREAKS))
-def test_a_broken_rung_is_found(broken, tmp_path, monkeypatch):
+def test_a_broken_rung_is_found(broken, monkeypatch):
     old, new, found = broken
     rung, auction = find_rung("two markets"), CallAuction.of(3, **ENSEMBLES["moving"])
     source = markets.join_sources(rung, auction)
@@ -181,7 +157,7 @@ def test_a_broken_rung_is_found(broken, tmp_path, monkeypatch):
     )
     monkeypatch.setattr(markets, "join_sources", lambda *_: source)
     with pytest.raises(AssertionError, match=found):
-        assert_runs_as_the_reference(rung, auction, tmp_path)
+        assert_runs_as_the_reference(rung, auction)
 
 
 @needs_nvrtc

@@ -7,6 +7,7 @@ import typer
 from bookwarp.cli.errors import Program
 from bookwarp.cli.info import info
 from bookwarp.cli.match import match
+from bookwarp.cli.replay import replay
 from bookwarp.cli.reproduce import reproduce
 from bookwarp.cli.rerun import rerun
 from bookwarp.cli.show import show
@@ -21,7 +22,7 @@ app = typer.Typer(
     help="Simulate thousands of limit order books at once, with the same bits on every engine.",
     epilog="bookwarp simulate alone is a good start; every command has its own --help.",
 )
-for command in (simulate, match, show, rerun, tune, info):
+for command in (simulate, match, replay, show, rerun, tune, info):
     app.command()(command)
 app.add_typer(reproduce)
 

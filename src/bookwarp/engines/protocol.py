@@ -43,3 +43,9 @@ class DeviceEngine(Engine, Protocol):
 
     def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
         """Return the state on one of the devices by name, as arrays to share by DLPack."""
+
+    def device_rows(self, part: int = 0) -> Mapping[str, Any]:
+        """Return the recorded rows that were kept on one of the devices, in the same way."""
+
+    def read_rows(self) -> dict[str, np.ndarray]:
+        """Return the recorded rows that were kept on devices, as `RecordPlan.allocate` says."""

@@ -122,13 +122,12 @@ def _say_once(level: int, sentence: str) -> None:
     _LOG.log(level, sentence)
 
 
-def device_options(name: str, devices: Any, cuda_stream: Any) -> dict[str, Any]:
-    """Return the keywords with which an engine is made, of those that say where it works.
+def device_options(name: str, **options: Any) -> dict[str, Any]:
+    """Return those options of an engine that works on devices that were given, and are not None.
 
     Raises:
         ParameterError: they are given to an engine that works on no device.
     """
-    options = {"devices": devices, "cuda_stream": cuda_stream}
     given = {option: value for option, value in options.items() if value is not None}
     if given and not _ENGINES[name].on_devices:
         able = next(each for each, entry in _ENGINES.items() if entry.on_devices)

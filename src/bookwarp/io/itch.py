@@ -41,7 +41,10 @@ class ItchReader:
     def __init__(self, path: Any, symbols: Collection[str] | None = None) -> None:
         self.path: Path = check_file(path)
         self._wanted = _pack_symbols(symbols)
+        self._table = lookup_table()
         self._names = np.zeros(_LOCATES, np.uint64)
+        # No bytes, so that all is compiled before the first come.
+        self._read(np.zeros(0, np.uint8), 0, np.zeros(itch_frames.CURSOR, np.int64), 0)
 
     @property
     def symbols(self) -> dict[int, str]:
@@ -57,20 +60,27 @@ class ItchReader:
 
         Raises:
             StoreError: a message is not as it should be, or the file cannot be read; with the
-                message, from 1, and its offset.
+                message, from 1, and its offset. Or a symbol that was asked for is not in it.
         """
         self._names[:] = 0
-        table = lookup_table()
         for stream, cursor in _windows(self.path):
             data = np.frombuffer(stream.data, np.uint8)
             count = _BLOCK_ROWS
             while count == _BLOCK_ROWS:
-                rows = allocate_rows(_BLOCK_ROWS)
-                count = itch_frames.read_messages(
-                    data, stream.filled, cursor, table, self._names, self._wanted, rows
-                )
+                count, rows = self._read(data, stream.filled, cursor, _BLOCK_ROWS)
                 if count:
                     yield rows.cut(0, count)
+        for wanted in self._wanted:
+            if not np.any(self._names == wanted):
+                raise StoreError(f"{self.path} has no symbol {_unpack_symbol(wanted)!r}")
+
+    def _read(
+        self, data: np.ndarray, stop: int, cursor: np.ndarray, count: int
+    ) -> tuple[int, MarketRows]:
+        """Read messages as far as `stop`, and no more than `count`."""
+        rows = allocate_rows(count)
+        args = (data, stop, cursor, self._table, self._names, self._wanted, rows)
+        return int(itch_frames.read_messages(*args)), rows
 
 
 def read_messages(

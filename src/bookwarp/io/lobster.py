@@ -45,6 +45,9 @@ class LobsterReader:
         self.path: Path = check_file(path)
         self.symbols = {0: self.path.name.split("_")[0]}
         self._rows_done = 0
+        # No lines, so that all is compiled before the first come.
+        cursor = np.zeros(lobster_rows.CURSOR, np.int64)
+        lobster_rows.read_rows(np.zeros(0, np.uint8), 0, cursor, allocate_rows(0))
 
     def source_name(self, code: int) -> str:
         """Return a type as the format writes it."""
@@ -72,6 +75,8 @@ class LobsterReader:
 
     def _read_lines(self, stream: ByteStream, cursor: np.ndarray) -> Iterator[MarketRows]:
         """Yield the rows of the whole lines in the window."""
+        if stream.filled == 0:
+            return
         if stream.ended and not stream.data.endswith(_NEWLINE, 0, stream.filled):
             stream.data[stream.filled : stream.filled + 1] = _NEWLINE
             stream.filled += 1

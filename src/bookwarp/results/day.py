@@ -1,5 +1,6 @@
 """A replayed day: what was counted, and the rows with the books after them, if they were kept."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from bookwarp.spec.errors import ParameterError, unknown_name
 from bookwarp.spec.market_data import (
     EXECUTIONS,
+    NO_BOOK,
     UNKNOWN_IDS,
     MarketRows,
     Oddity,
@@ -29,13 +31,16 @@ class DayCounts:
     rows: int = 0
     sources: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
     """Rows by the type that the data give them, int64 [code]."""
-    oddities: dict[Oddity, int] = field(default_factory=lambda: dict.fromkeys(Oddity, 0))
+    oddities: Counter[int] = field(default_factory=Counter)
+    """Rows by `Oddity`."""
     trades: int = 0
     """Executions of visible orders, also of those that were never announced."""
     lots: int = 0
     """Their quantity; what is not to be counted as volume is left out."""
     first_ns: int | None = None
     last_ns: int | None = None
+    books: set[int] = field(default_factory=set)
+    """Every book that a row belongs to."""
 
     def add(self, rows: MarketRows) -> None:
         """Count applied rows."""
@@ -43,6 +48,9 @@ class DayCounts:
             self.first_ns = int(rows.time_ns[0])
         self.last_ns = int(rows.time_ns[-1])
         self.rows += rows.row_count
+        one, other = int(rows.book.min()), int(rows.book.max())
+        self.books.update((one,) if one == other else np.unique(rows.book).tolist())
+        self.books.discard(NO_BOOK)
         self.sources += np.bincount(rows.source, minlength=256)
         odd = rows.oddity[rows.oddity != 0]
         seen = int(np.bitwise_or.reduce(odd)) if len(odd) else 0
@@ -89,7 +97,7 @@ class Day:
     @property
     def oddities(self) -> dict[str, int]:
         """How many rows have each oddity, by its name in small letters; see docs/replay.md."""
-        return {str(o.name).lower(): count for o, count in self.counts.oddities.items()}
+        return {str(o.name).lower(): self.counts.oddities[o] for o in Oddity}
 
     @property
     def unknown_ids(self) -> int:
@@ -105,7 +113,7 @@ class Day:
             "format": self.format,
             "rows": counts.rows,
             "messages": dict(self.messages),
-            "books": len(self.symbols),
+            "books": len(counts.books),
             "trades": counts.trades,
             "lots": counts.lots,
             "unknown_ids": self.unknown_ids,

@@ -92,6 +92,11 @@ class RecordPlan:
         """The recorded series, one value per market and row, in the order of `SERIES`."""
         return tuple(name for name in SERIES if name in self.names)
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether anything is recorded row by row: a series, or the book of a market."""
+        return bool(self.series) or len(self.book_markets) > 0
+
     def rows(self, start: int, stop: int) -> int:
         """Return how many rows the steps `start` .. `stop` (half-open) give."""
         return stop // self.every - start // self.every

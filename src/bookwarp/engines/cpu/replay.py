@@ -6,9 +6,11 @@ from bookwarp.engines.cpu.replay_kernel import add_depth, apply_rows, list_order
 from bookwarp.engines.cpu.replay_layout import allocate_books
 from bookwarp.engines.cpu.replay_room import make_room
 from bookwarp.spec.codes import Side
-from bookwarp.spec.market_data import RESTING_ORDER, MarketRows
+from bookwarp.spec.events import LEVEL_COLUMNS
+from bookwarp.spec.market_data import RESTING_ORDER, MarketRows, allocate_rows
 
 _FIRST_ORDERS = 1024
+_NO_LEVELS = np.zeros((0, 1, len(LEVEL_COLUMNS)), np.int64)
 
 
 class ReplayBooks:
@@ -19,8 +21,10 @@ class ReplayBooks:
     """
 
     def __init__(self, ids_grow: bool = True) -> None:
-        self._ids_grow = ids_grow
+        self._ids_grow = bool(ids_grow)
         self._books = allocate_books()
+        # No rows, so that all is compiled before the first come.
+        apply_rows(self._books, allocate_rows(0), _NO_LEVELS, 0, 0, self._ids_grow, False)
 
     def open_depth(self, book: int, side: int, price: int, qty: int) -> None:
         """Add depth whose orders are not known, as a snapshot shows it."""

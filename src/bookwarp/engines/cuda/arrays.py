@@ -104,6 +104,19 @@ class DeviceArray:
         return f"DeviceArray({self.dtype} {self.shape} on GPU {self.device})"
 
 
+def row_arrays(part: Part) -> dict[str, DeviceArray]:
+    """Return the rows that were kept on a device by name, int64: series are [row, market].
+
+    What is called "volume" in other places is the lots between two rows; here it is
+    "total_volume", the lots so far.
+    """
+    assert part.kept is not None
+    return {
+        "total_volume" if name == "volume" else name: DeviceArray(memory, 0, shape, _WIDE)
+        for name, (memory, shape) in part.kept.places().items()
+    }
+
+
 def device_arrays(part: Part, levels: int) -> dict[str, DeviceArray]:
     """Return the state of a part by name.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.cuda.arrays import DeviceArray, device_arrays
+from bookwarp.engines.cuda.arrays import DeviceArray, device_arrays, row_arrays
 from bookwarp.engines.cuda.availability import unavailable_reason
 from bookwarp.engines.cuda.gpu import Gpu, device_count
 from bookwarp.engines.cuda.kernel_key import (
@@ -45,6 +45,7 @@ class CudaEngine:
         *,
         devices: int | Sequence[int] | str | None = None,
         cuda_stream: Any = None,
+        kept_rows: int | None = None,
     ) -> None:
         """Allocate, compile, and stand at the opening state; `threads` makes no difference here.
 
@@ -53,6 +54,8 @@ class CudaEngine:
             threads: as for every engine.
             devices: number of a GPU, or of several, which share the markets; "all"; 0 if None.
             cuda_stream: stream of the caller's that all work is put on.
+            kept_rows: how many recorded rows there are in all, for `device_rows` and `read_rows`;
+                None to bring them to host memory, where `run` is told.
 
         Raises:
             EngineError: CUDA does not work here, or there is too little memory.
@@ -76,30 +79,40 @@ class CudaEngine:
         self._most_markets = max(own.count for own in slices)
         self._step = 0
         self._narrow_until = self._steps_of_narrow_lots(auction.per_market("open_depth"))
-        key = self._key(wide=self._narrow_until < 1, recording=self._records)
+        key = self._key(wide=self._narrow_until < 1, recording=self.plan.has_rows)
         for gpu, own in zip(self.gpus, slices, strict=True):
-            check_memory(gpu, part_nbytes(key, own, plan, gpu.multiprocessors))
+            check_memory(gpu, part_nbytes(key, own, plan, gpu.multiprocessors, kept_rows))
         state = opening_state(auction)
         self._parts = [
-            Part(gpu, own, plan, state, key.lots)
+            Part(gpu, own, plan, state, key.lots, kept_rows)
             for gpu, own in zip(self.gpus, slices, strict=True)
         ]
+        self._kept = [part.kept for part in self._parts if part.kept]
         self._prepare(key)
 
     def run(self, steps: int, rows: Mapping[str, np.ndarray]) -> None:
-        """Start `steps` steps and return; `rows` are filled when `wait` or `read_state` returns."""
+        """Start `steps` steps and return; `rows` are filled when `wait` or `read_state` returns.
+
+        `rows` is empty where rows are kept on the device.
+
+        Raises:
+            EngineError: there is no room there for the rows of these steps.
+        """
         if steps == 0:
             return
+        count = self._count_kept(steps) if self._kept else 0
         wide = self._parts[0].lots == _WIDE
         if not wide and self._step + steps > self._narrow_until:
             self._write(self.read_state(), _WIDE)
             wide = True
-        key = self._key(wide, bool(rows))
+        key = self._key(wide, recording=self.plan.has_rows if self._kept else bool(rows))
         self._prepare(key)
         if rows:
             self._run_recording(key, steps, rows)
         else:
             self._launch(key, steps)
+            for own in self._kept:
+                own.expect(count)
 
     def wait(self) -> None:
         """Return when all steps are done and all rows are filled.
@@ -146,14 +159,25 @@ class CudaEngine:
             part: which of the devices, in the order in which they were given; they hold
                 consecutive markets.
         """
-        if not 0 <= part < len(self._parts):
-            raise ParameterError(f"part = {part} is outside 0 .. {len(self._parts) - 1}")
-        return device_arrays(self._parts[part], self.auction.levels)
+        return device_arrays(self._part(part), self.auction.levels)
+
+    def device_rows(self, part: int = 0) -> dict[str, DeviceArray]:
+        """Return the recorded rows that were kept on a device, by name, int64 [row, ...].
+
+        Args:
+            part: as for `device_arrays`.
+        """
+        return row_arrays(self._part(part))
+
+    def read_rows(self) -> dict[str, np.ndarray]:
+        """Return the recorded rows that were kept on the devices, in host memory."""
+        parts = [own.read() for own in self._kept]
+        return {name: np.concatenate([own[name] for own in parts], axis=1) for name in parts[0]}
 
     def equivalent_keys(self, steps: int) -> list[KernelKey]:
         """Return the keys of all kernels that can run the next steps, that of choice first."""
         wide = self._step + steps > self._narrow_until
-        choose = self._chooser(wide, self._records)
+        choose = self._chooser(wide, self.plan.has_rows)
         possible = arrangements(self.auction, self._type_counts)
         return list(dict.fromkeys((choose(None), *equivalent_keys(choose, possible))))
 
@@ -178,9 +202,10 @@ class CudaEngine:
         """
         return sum(gpu.peak_nbytes for gpu in self.gpus)
 
-    @property
-    def _records(self) -> bool:
-        return bool(self.plan.series) or len(self.plan.book_markets) > 0
+    def _part(self, part: int) -> Part:
+        if not 0 <= part < len(self._parts):
+            raise ParameterError(f"part = {part} is outside 0 .. {len(self._parts) - 1}")
+        return self._parts[part]
 
     def _run_recording(self, key: KernelKey, steps: int, rows: Mapping[str, np.ndarray]) -> None:
         """Run in launches whose rows fit into the memory for them."""
@@ -208,13 +233,25 @@ class CudaEngine:
 
         Nothing works on a part any longer when this returns, also where it raises.
         """
-        if len(self._parts) == 1 or not self._records:
+        if len(self._parts) == 1 or not self.plan.has_rows:
             for part in self._parts:
                 act(part)
             return
         with ThreadPoolExecutor(len(self._parts)) as threads:
             for future in [threads.submit(act, part) for part in self._parts]:
                 future.result()
+
+    def _count_kept(self, steps: int) -> int:
+        """Return how many rows the next steps add to those that are kept.
+
+        Raises:
+            EngineError: there is no room for them.
+        """
+        count = self.plan.rows(self._step, self._step + steps) if self.plan.has_rows else 0
+        room = self._kept[0].room
+        if count > room:
+            raise EngineError(f"there is no room for {count} more rows on the device, but {room}")
+        return count
 
     def _launch(self, key: KernelKey, steps: int) -> None:
         for part in self._parts:

@@ -217,7 +217,7 @@ class Gpu:
             checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
             checked(self._driver.cuStreamWaitEvent(consumer, event.handle, 0))
 
-    def configure(self, grid: int, block: tuple[int, int], shared_bytes: int) -> Any:
+    def configure(self, grid: int, block: int, shared_bytes: int) -> Any:
         """Return how a kernel is launched, for `launch`."""
         return self._config(grid=grid, block=block, shmem_size=shared_bytes)
 

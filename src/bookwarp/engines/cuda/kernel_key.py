@@ -76,9 +76,9 @@ class KernelKey:
         return f"run_{self.kernel}"
 
     @property
-    def block(self) -> tuple[int, int]:
-        """Threads of a block: lanes and warps."""
-        return LANES, 1 + self.draws_ahead
+    def block(self) -> int:
+        """Threads of a block: those of a warp, or of two."""
+        return LANES * (1 + self.draws_ahead)
 
     @property
     def lots(self) -> np.dtype:

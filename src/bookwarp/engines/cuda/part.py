@@ -8,6 +8,7 @@ import numpy as np
 
 from bookwarp.engines.cuda.compile import load_kernel
 from bookwarp.engines.cuda.gpu import Gpu, Memory
+from bookwarp.engines.cuda.kept_rows import KeptRows
 from bookwarp.engines.cuda.kernel_key import KernelKey
 from bookwarp.engines.cuda.layout import (
     MARKET,
@@ -90,10 +91,17 @@ class Part:
         plan: what is recorded.
         state: of the whole ensemble, to start from.
         lots: type of the lots at a level.
+        kept_rows: how many recorded rows are to stay on the device; None to bring them.
     """
 
     def __init__(
-        self, gpu: Gpu, markets: Slice, plan: RecordPlan, state: State, lots: np.dtype
+        self,
+        gpu: Gpu,
+        markets: Slice,
+        plan: RecordPlan,
+        state: State,
+        lots: np.dtype,
+        kept_rows: int | None = None,
     ) -> None:
         self.gpu = gpu
         self.slice = markets
@@ -108,6 +116,9 @@ class Part:
         self._prepared: dict[KernelKey, _Prepared] = {}
         self._row_shapes = row_shapes(plan, markets.count, markets.books, self._levels)
         self._rows: RowBuffer | None = None
+        self.kept: KeptRows | None = None
+        if kept_rows is not None:
+            self.kept = KeptRows(gpu, plan, self._row_shapes, kept_rows)
         self.write(state, lots)
 
     def write(self, state: State, lots: np.dtype) -> None:
@@ -146,14 +157,15 @@ class Part:
     def launch(self, key: KernelKey, step: int, steps: int) -> None:
         """Start the steps `step` .. `step` + `steps`, half-open, and return at once.
 
-        If the kernel records, its rows start at the next one of `rows`.
+        If the kernel records, its rows start at the next one of `kept`, if there is one, or `rows`.
         """
         ready = self._prepared[key]
+        recorder = (self.kept or self.rows) if key.recording else None
         self.gpu.launch(
             ready.config,
             ready.kernel,
             *ready.arguments,
-            self.rows.next_rows if key.recording else 0,
+            recorder.next_rows if recorder else 0,
             self._scratch.pointer if self._scratch else 0,
             self._count,
             np.uint32(step),
@@ -195,14 +207,23 @@ def grid_of(key: KernelKey, markets: int, multiprocessors: int) -> int:
     return min(markets, key.blocks_per_sm * multiprocessors)
 
 
-def part_nbytes(key: KernelKey, markets: Slice, plan: RecordPlan, multiprocessors: int) -> int:
+def part_nbytes(
+    key: KernelKey,
+    markets: Slice,
+    plan: RecordPlan,
+    multiprocessors: int,
+    kept_rows: int | None = None,
+) -> int:
     """Return the memory of the device that a part takes, recorded rows included."""
     row = row_nbytes(row_shapes(plan, markets.count, markets.books, key.levels))
     types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
     each = MARKET.itemsize + key.levels * key.lots.itemsize
     scratch = grid_of(key, markets.count, multiprocessors) * key.scratch_bytes
     state = markets.count * each + scalars_nbytes(markets.count)
-    rows = 2 * choose_capacity(row) * (row + ROWS.itemsize) if row else 0
+    if kept_rows is not None:
+        rows = kept_rows * (row + ROWS.itemsize) + ROWS.itemsize
+    else:
+        rows = 2 * choose_capacity(row) * (row + ROWS.itemsize) if row else 0
     return state + types + scratch + rows
 
 

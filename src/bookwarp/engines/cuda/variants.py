@@ -11,12 +11,15 @@ Choice = Mapping[str, int]
 """Values of the fields of a key that never change a bit."""
 
 # Field of the key -> values to try. Registers for more blocks than the last would spill.
-_GENERAL = {"blocks_per_sm": (8, 16, 24, 32)}
-_COUNTED = {"blocks_per_sm": (16, 20, 24, 28, 32), "unroll_rounds": (1, 2, 4)}
-_AHEAD = {"blocks_per_sm": (4, 8, 16), "unroll_rounds": (1, 2, 4)}
+_GENERAL: Mapping[str, tuple[int, ...]] = {"blocks_per_sm": (8, 16, 24, 32)}
+_COUNTED: Mapping[str, tuple[int, ...]] = {
+    "blocks_per_sm": (16, 20, 24, 28, 32),
+    "unroll_rounds": (1, 2, 4),
+}
+_AHEAD: Mapping[str, tuple[int, ...]] = {"blocks_per_sm": (4, 8, 16), "unroll_rounds": (1, 2, 4)}
 
 
-def _values_of(key: KernelKey) -> dict[str, tuple[int, ...]]:
+def _values_of(key: KernelKey) -> Mapping[str, tuple[int, ...]]:
     if key.kernel == "general":
         return _GENERAL
     return _AHEAD if key.draws_ahead else _COUNTED

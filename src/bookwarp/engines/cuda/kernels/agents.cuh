@@ -227,7 +227,7 @@ DEVICE void draw_default(const Rules& rules, const Agreed& agreed, const PhiloxK
 constexpr bool KEYS_KEPT = MARKETS_PER_WARP * 4 * AGENTS * 8 <= 16 * 1024;
 __shared__ uint64 kept_keys[KEYS_KEPT ? MARKETS_PER_WARP * 4 * AGENTS : 1];
 
-DEVICE uint32 first_key() { return threadIdx.x / GROUP * 4 * AGENTS; }
+DEVICE uint32 first_key() { return threadIdx.x % LANES / GROUP * 4 * AGENTS; }
 
 DEVICE void keep_keys(const Market& market, uint32 lane) {
     if (!KEYS_KEPT) return;

@@ -155,11 +155,11 @@ SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 b
     return clear_book(book, incoming, low, high, thread);
 }
 
-extern "C" __global__ void __launch_bounds__(LANES*(1 + DRAWS_AHEAD), BLOCKS_PER_SM)
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
 run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8* all_types,
             const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
             uint32 steps) {
-    const uint32 thread = threadIdx.x, lane = thread % GROUP, group = thread / GROUP;
+    const uint32 thread = threadIdx.x % LANES, lane = thread % GROUP, group = thread / GROUP;
     const uint32 first_market = blockIdx.x * MARKETS_PER_WARP;
     // The last warp may have a market too few: its other half then runs the last one along, and
     // keeps nothing of it.
@@ -171,10 +171,10 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
     const PhiloxKeys keys = philox_keys(market.key);
     const uint8* types = all_types + (GIVEN_TYPES ? (uint64)m * TYPES_PITCH : 0);
 #if PAPER
-    if (!DRAWS_AHEAD || threadIdx.y == 1) keep_keys(market, lane);
+    if (!DRAWS_AHEAD || threadIdx.x >= LANES) keep_keys(market, lane);
 #endif
 #if DRAWS_AHEAD
-    if (threadIdx.y == 1) {
+    if (threadIdx.x >= LANES) {
         draw_ahead(market, rules, agreed, keys, types, first_step, steps, lane);
         return;
     }

@@ -15,6 +15,7 @@ typedef unsigned long long uint64;
 
 constexpr uint32 ALL_LANES = 0xFFFFFFFFu;
 constexpr int LANES = 32;
+constexpr int BLOCK = LANES * (1 + DRAWS_AHEAD);  // threads of the counting kernel
 // Lanes that own a market in the counting kernel, the levels of its book that each of them holds,
 // and all that they hold.
 constexpr int GROUP = LANES / MARKETS_PER_WARP;
