@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from bookwarp.spec.book_rules import BookRules, check_book_count
 from bookwarp.spec.book_state import BookState
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.event_digest import EventDigest
-from bookwarp.spec.events import REJECT_REASONS, Counter, Flag
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,16 +28,6 @@ _MAX_MESSAGES = 2**32 - 1
 _MAX_LEVELS = 2**16
 # Stands for the events in a digest of books that write none.
 _NO_EVENTS = bytes(32)
-_RULE_DEFAULTS = {
-    "capacity": None,
-    "modify": "keep",
-    "qty": "open",
-    "stp": "none",
-    "price_range": None,
-    "engine": "auto",
-    "threads": None,
-    "events": True,
-}
 
 
 class Books:
@@ -232,24 +222,9 @@ class Books:
         Of `flags` it holds the number of books that have each. `messages_per_s` is by the time
         spent in the engine, grouping by book included, reading tables and compiling not.
         """
-        state = self.state()
-        total = [_exact_sum(column) for column in state.counters.T]
-        accepted, trades = total[Counter.ACCEPTED], total[Counter.TRADES]
-        by_reason = {each.name.lower(): total[Counter.LOTS + each] for each in REJECT_REASONS}
-        flags = {flag.name: int(np.count_nonzero(state.flags & int(flag))) for flag in Flag}
-        return {
-            "books": self.books,
-            "messages": self.messages,
-            **{each.name.lower(): total[each] for each in Counter if 0 < each <= Counter.LOTS},
-            "rejected": sum(by_reason.values()),
-            "rejected_by_reason": by_reason,
-            "flags": {str(name).lower(): count for name, count in flags.items()},
-            "resting_orders": len(state.orders),
-            "fills_per_order": trades / accepted if accepted else None,
-            "engine": self.engine,
-            "elapsed_s": self.elapsed_s,
-            "messages_per_s": self.messages / self.elapsed_s if self.elapsed_s > 0 else None,
-        }
+        from bookwarp.results.book_summary import summarise_books
+
+        return summarise_books(self.state(), self.engine, self.elapsed_s)
 
     def digest(self) -> str:
         """Return the SHA-256 of all events so far and of the books, as 64 hexadecimal digits.
@@ -376,8 +351,9 @@ def match(
         "events": events,
     }
     if isinstance(books, Books):
+        defaults = signature(Books).parameters
         for name, value in given.items():
-            if value != _RULE_DEFAULTS[name]:
+            if value != defaults[name].default:
                 raise ParameterError(f"{name} = {value!r} is given, but books have theirs already")
         return books.match(orders, levels=levels, side_values=side_values)
     BookRules.of(modify=modify, qty=qty, stp=stp, capacity=capacity, price_range=price_range)
@@ -386,11 +362,6 @@ def match(
     if books is None:
         books = max(1, table.book_count)
     return Books(books, **given)._match(table, levels)
-
-
-def _exact_sum(column: np.ndarray) -> int:
-    """Return the sum of fewer than 2**32 int64 values, which need not fit in one."""
-    return (int((column >> 32).sum()) << 32) + int((column & 0xFFFFFFFF).sum())
 
 
 def _check_levels(levels: Any) -> int:
