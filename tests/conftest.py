@@ -10,7 +10,10 @@ from hypothesis import HealthCheck, settings
 from bookwarp.engines.registry import BOOK_ENGINES, engine_status
 
 # Modules of the tests, no part of the package: tables of cases, the plain model, a played GPU.
-sys.path[:0] = [str(Path(__file__).parent / name) for name in ("parity", "golden", "support")]
+sys.path[:0] = [
+    str(Path(__file__).parent / name)
+    for name in ("parity", "golden", "property", "unit", "support")
+]
 
 _COMMON = {
     "deadline": None,

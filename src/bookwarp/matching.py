@@ -3,13 +3,14 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bookwarp.engines.registry import book_engine_class, choose_book_engine
+from bookwarp.engines.registry import book_engine_class, choose_book_engine, fall_back
 from bookwarp.io.order_tables import DEFAULT_SIDES, OrderTable, read_orders
 from bookwarp.limits import check_threads
 from bookwarp.results.event_table import event_rows
@@ -17,9 +18,8 @@ from bookwarp.results.match import Match
 from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.book_rules import BookRules, check_book_count
 from bookwarp.spec.book_state import BookState
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.event_digest import EventDigest
-from bookwarp.spec.events import REJECT_REASONS, Counter, Flag
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,16 +28,6 @@ _MAX_MESSAGES = 2**32 - 1
 _MAX_LEVELS = 2**16
 # Stands for the events in a digest of books that write none.
 _NO_EVENTS = bytes(32)
-_RULE_DEFAULTS = {
-    "capacity": None,
-    "modify": "keep",
-    "qty": "open",
-    "stp": "none",
-    "price_range": None,
-    "engine": "auto",
-    "threads": None,
-    "events": True,
-}
 
 
 class Books:
@@ -54,7 +44,8 @@ class Books:
         stp: what happens when an order meets one of the same owner: "none" (they trade),
             "cancel_resting", "cancel_incoming" or "cancel_both".
         price_range: (lowest, highest) limit accepted, both included [tick]; None is no limit.
-        engine: "auto", or the name of one; they give the same bits.
+        engine: "cuda", "cpu" or "reference", which give the same bits; "auto" is the best one here
+            for so many books.
         threads: threads of the cpu engine; all available processors if None.
         events: whether events are written.
 
@@ -94,11 +85,16 @@ class Books:
         """Seconds spent in the engine so far, grouping by book included."""
         self.has_events = bool(events)
         """Whether events are written."""
-        self.engine = choose_book_engine(engine)
-        """Name of the engine."""
-        made = book_engine_class(self.engine)
         self._threads = check_threads(threads)
-        self._engine = made(rules, books, self._threads)
+        self.engine = choose_book_engine(engine, books)
+        """Name of the engine."""
+        try:
+            self._engine = book_engine_class(self.engine)(rules, books, self._threads)
+        except EngineError as error:
+            if engine != "auto":
+                raise
+            self.engine = fall_back(self.engine, error)
+            self._engine = book_engine_class(self.engine)(rules, books, self._threads)
         self._warm: set[int] = set()
         self._event_digest = EventDigest()
         # The last batch, until its events are hashed: when they are asked for, or more come.
@@ -232,24 +228,9 @@ class Books:
         Of `flags` it holds the number of books that have each. `messages_per_s` is by the time
         spent in the engine, grouping by book included, reading tables and compiling not.
         """
-        state = self.state()
-        total = [_exact_sum(column) for column in state.counters.T]
-        accepted, trades = total[Counter.ACCEPTED], total[Counter.TRADES]
-        by_reason = {each.name.lower(): total[Counter.LOTS + each] for each in REJECT_REASONS}
-        flags = {flag.name: int(np.count_nonzero(state.flags & int(flag))) for flag in Flag}
-        return {
-            "books": self.books,
-            "messages": self.messages,
-            **{each.name.lower(): total[each] for each in Counter if 0 < each <= Counter.LOTS},
-            "rejected": sum(by_reason.values()),
-            "rejected_by_reason": by_reason,
-            "flags": {str(name).lower(): count for name, count in flags.items()},
-            "resting_orders": len(state.orders),
-            "fills_per_order": trades / accepted if accepted else None,
-            "engine": self.engine,
-            "elapsed_s": self.elapsed_s,
-            "messages_per_s": self.messages / self.elapsed_s if self.elapsed_s > 0 else None,
-        }
+        from bookwarp.results.book_summary import summarise_books
+
+        return summarise_books(self.state(), self.engine, self.elapsed_s)
 
     def digest(self) -> str:
         """Return the SHA-256 of all events so far and of the books, as 64 hexadecimal digits.
@@ -376,21 +357,17 @@ def match(
         "events": events,
     }
     if isinstance(books, Books):
+        defaults = signature(Books).parameters
         for name, value in given.items():
-            if value != _RULE_DEFAULTS[name]:
+            if value != defaults[name].default:
                 raise ParameterError(f"{name} = {value!r} is given, but books have theirs already")
         return books.match(orders, levels=levels, side_values=side_values)
     BookRules.of(modify=modify, qty=qty, stp=stp, capacity=capacity, price_range=price_range)
-    choose_book_engine(engine)
+    choose_book_engine(engine, 1)
     table = read_orders(orders, side_values)
     if books is None:
         books = max(1, table.book_count)
     return Books(books, **given)._match(table, levels)
-
-
-def _exact_sum(column: np.ndarray) -> int:
-    """Return the sum of fewer than 2**32 int64 values, which need not fit in one."""
-    return (int((column >> 32).sum()) << 32) + int((column & 0xFFFFFFFF).sum())
 
 
 def _check_levels(levels: Any) -> int:

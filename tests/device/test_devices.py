@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from on_device import REASON, device_tests
-from test_engines_agree import build, everything
+from parity_cases import build, everything
 
 from bookwarp.engines.cuda.engine import CudaEngine
 from bookwarp.simulation import Simulation

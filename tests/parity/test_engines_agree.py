@@ -1,125 +1,17 @@
 """Every engine held against the reference: every array, every row, the digest."""
 
-from itertools import product
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parity_cases import CASES, build, everything
 
 from bookwarp.engines.registry import engine_class
-from bookwarp.spec.codes import AgentType
-from bookwarp.spec.market import CallAuction
-from bookwarp.spec.record import SERIES, RecordPlan
+from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import opening_state
-from bookwarp.testing.parity import assert_engines_agree, find_difference
+from bookwarp.testing.parity import assert_engines_agree
 from bookwarp.testing.strategies import runs
 
-INT64_MAX = 2**63 - 1
 EXAMPLES = 10 * settings.default.max_examples
-STREAMS_AND_WINDOWS = list(product(["default", "paper"], ["fixed", "following"]))
-
-MIXES = {
-    "noise": {"noise": 1},
-    "momentum": {"momentum": 1},
-    "maker": {"maker": 1},
-    "fundamental": {"fundamental": 1},
-    "default": {"noise": 0.7, "momentum": 0.15, "maker": 0.15},
-    "all": {"noise": 0.25, "momentum": 0.25, "maker": 0.25, "fundamental": 0.25},
-    "runaway": {"noise": 0.1, "momentum": 0.9},
-    "per market": {"noise": [1, 0, 0.5, 0.1], "maker": [0, 1, 0.3, 0.1], "fundamental": "rest"},
-    "given": None,
-}
-
-# name -> what it adds to 4 markets of 37 agents on 24 levels, 40 steps
-CORNERS = {
-    "levels 8": {"levels": 8},
-    "levels 9": {"levels": 9},
-    "levels 15": {"levels": 15},
-    "levels 1000": {"levels": 1000, "noise_spread": 400, "maker_half_spread": 300},
-    "levels 65536": {"levels": 65_536, "steps": 3, "noise_spread": 30_000},
-    "one market": {"markets": 1},
-    "one agent": {"agents": 1},
-    "two agents": {"agents": 2},
-    "31 agents": {"agents": 31},
-    "257 agents": {"agents": 257, "steps": 10},
-    "1000 agents": {"agents": 1000, "steps": 5},
-    "no steps": {"steps": 0},
-    "200 steps": {"steps": 200},
-    "open price low": {"open_price": 1},
-    "open price high": {"open_price": 22},
-    "no depth": {"open_depth": 0},
-    "depth at the bound": {"open_depth": INT64_MAX - 37 * 5 * 40},
-    "unit orders": {"max_qty": 1},
-    "odd orders": {"max_qty": 7},
-    "large orders": {"max_qty": 2**24},
-    "no spread": {"noise_spread": 0},
-    "spread wider than the grid": {"noise_spread": 100},
-    "spread of millions": {"noise_spread": 2**23 - 1},
-    "narrowest wide cells": {"max_qty": 683, "noise_spread": 1},
-    "widest narrow cells": {"max_qty": 2048, "noise_spread": 0},
-    "cells one apart": {"max_qty": [682, 683, 682, 683], "noise_spread": 1},
-    "offsets seven and nine": {"noise_spread": [3, 4, 3, 4]},
-    "many lots at few prices": {
-        "agents": 1000,
-        "max_qty": [2048, 682, 292, 4],
-        "noise_spread": [0, 1, 3, 3],
-        "market_order_prob": [1, 0.9, 1, 0],
-        "steps": 4,
-    },
-    "more agents than 16 bits count": {
-        "markets": 1,
-        "agents": 400_000,
-        "max_qty": 1,
-        "noise_spread": 0,
-        "market_order_prob": 1,
-        "steps": 2,
-    },
-    "a side runs out near an edge": {
-        "levels": 100,
-        "agents": 5,
-        "open_depth": 0,
-        "noise_spread": 8,
-        "market_order_prob": 0.5,
-        "steps": 100,
-    },
-    "never marketable": {"market_order_prob": 0},
-    "always marketable": {"market_order_prob": 1},
-    "rarely marketable": {"market_order_prob": 2.0**-32},
-    "makers at the mid": {"maker_half_spread": 0},
-    "makers beyond the grid": {"maker_half_spread": 2**31 - 1},
-    "largest seed": {"seed": 2**64 - 1},
-    "everything per market": {
-        "seed": [0, 1, 2**63, 2**64 - 1],
-        "open_price": [1, 5, 12, 22],
-        "open_depth": [0, 1, 8, 1000],
-        "max_qty": [1, 4, 1000, 2**20],
-        "noise_spread": [0, 3, 40, 5000],
-        "market_order_prob": [0, 0.1, 0.5, 1],
-        "maker_half_spread": [0, 1, 3, 30],
-        "market_ids": [2**31 - 1, 0, 4711, 4711],
-    },
-}
-
-
-def build(window, stream, mix, **changes):
-    """Return an ensemble and its number of steps, from a row of the tables above."""
-    given = {"markets": 4, "agents": 37, "levels": 24, "steps": 40, **changes}
-    markets, steps = given.pop("markets"), given.pop("steps")
-    if mix == "given":
-        shape = (markets, given["agents"])
-        given["agent_types"] = np.random.default_rng(1).integers(0, len(AgentType), shape)
-    elif mix != "per market" or markets == 4:
-        given["mix"] = MIXES[mix]
-    return CallAuction.of(markets, stream=stream, window=window, **given), steps
-
-
-def everything(auction, every=1):
-    """Return a plan that records all series and the whole book of every other market."""
-    books = range(0, auction.markets, 2)
-    return RecordPlan.of(
-        auction, (*SERIES, "book"), every=every, depth_ticks=3, book_markets=list(books)
-    )
 
 
 @settings(max_examples=EXAMPLES)
@@ -130,62 +22,9 @@ def test_engines_agree_on_ensembles_drawn_at_random(fast_engine, case, threads):
     )
 
 
-@pytest.mark.parametrize("mix", MIXES)
-@pytest.mark.parametrize("stream, window", STREAMS_AND_WINDOWS)
-def test_engines_agree_on_every_mix(fast_engine, stream, window, mix):
-    auction, steps = build(window, stream, mix)
-    assert_engines_agree(auction, steps, everything(auction), ("reference", fast_engine))
-
-
-@pytest.mark.parametrize("corner", CORNERS)
-@pytest.mark.parametrize("mix", ["default", "given"])
-@pytest.mark.parametrize("stream, window", STREAMS_AND_WINDOWS)
-def test_engines_agree_at_every_corner(fast_engine, stream, window, mix, corner):
-    auction, steps = build(window, stream, mix, **CORNERS[corner])
-    auction.check_horizon(steps)
-    plan = everything(auction, every=3)
-    assert_engines_agree(auction, steps, plan, ("reference", fast_engine), threads=2)
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("mix", ["default", "runaway", "fundamental"])
-def test_engines_agree_at_the_ends_of_the_line_of_ticks(fast_engine, mix, sign):
-    steps, levels = 40, 24
-    farthest = INT64_MAX - (steps + 1) * levels
-    auction, _ = build("following", "default", mix, open_price=sign * farthest)
-    auction.check_horizon(steps)
-    plan = RecordPlan.of(auction, [name for name in SERIES if name != "mid2"])
-    assert_engines_agree(auction, steps, plan, ("reference", fast_engine))
-
-
-@pytest.mark.parametrize("stream", ["default", "paper"])
-@pytest.mark.parametrize("step", [1, 2**31 - 3, 2**32 - 6])
-def test_engines_agree_far_into_a_run(fast_engine, stream, step):
-    auction, _ = build("following", stream, "all")
-    states = []
-    for name in ("reference", fast_engine):
-        engine = engine_class(name)(auction, RecordPlan())
-        state = opening_state(auction)
-        state.step = step
-        engine.write_state(state)
-        engine.run(5, {})
-        states.append(engine.read_state())
-    assert states[0].step == step + 5
-    assert find_difference(states[0], {}, states[1], {}) is None
-
-
-@pytest.mark.parametrize("stream", ["default", "paper"])
-def test_engines_continue_from_each_others_states(fast_engine, stream):
-    auction, _ = build("following", stream, "runaway")
-    whole = engine_class("reference")(auction, RecordPlan())
-    whole.run(60, {})
-    state = opening_state(auction)
-    for name, steps in (("reference", 13), (fast_engine, 7), ("reference", 1), (fast_engine, 39)):
-        engine = engine_class(name)(auction, RecordPlan())
-        engine.write_state(state)
-        engine.run(steps, {})
-        state = engine.read_state()
-    assert find_difference(whole.read_state(), {}, state, {}) is None
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_engines_agree(fast_engine, case):
+    case.check(fast_engine)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7, 64])

@@ -9,7 +9,7 @@ from emulated_gpu import emulated_gpus as emulated_gpus
 from emulated_kernels import needs_compiler
 from kernels_in_cpp import in_cpp, run_on_warps
 from on_device import KERNELS, force_kernel
-from test_engines_agree import CORNERS, build, everything
+from parity_cases import CORNERS, build, everything
 
 from bookwarp.engines.cuda.engine import CudaEngine
 from bookwarp.testing.parity import assert_engines_agree

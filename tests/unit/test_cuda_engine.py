@@ -7,7 +7,7 @@ import pytest
 from emulated_gpu import EmulatedGpu, array_at
 from emulated_gpu import emulated_gpus as emulated_gpus
 from hypothesis import HealthCheck, given, settings
-from test_engines_agree import build, everything
+from parity_cases import build, everything
 
 from bookwarp.engines import registry
 from bookwarp.engines.cpu.engine import CpuEngine

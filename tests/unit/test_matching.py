@@ -348,5 +348,35 @@ def test_interrupt_while_hashing_spoils_no_digest(monkeypatch):
     assert done.digest() == whole
 
 
+class _NoMemory:
+    """An engine on a device that is too small."""
+
+    def __init__(self, rules, books, threads=None):
+        raise EngineError("too little memory")
+
+
+def test_auto_takes_a_device_for_many_books_and_falls_back(monkeypatch, caplog):
+    from bookwarp import matching
+    from bookwarp.engines import registry
+
+    real, made = matching.book_engine_class, []
+
+    def classes(name):
+        made.append(name)
+        return _NoMemory if name == "cuda" else real("reference")
+
+    monkeypatch.setattr(registry, "_reason_against", lambda name: None)
+    monkeypatch.setattr(matching, "book_engine_class", classes)
+    registry._say_once.cache_clear()
+    assert bw.Books(1).engine == "cpu"
+    assert made == ["cpu"]
+    assert bw.Books(100_000).engine == "cpu"
+    assert made == ["cpu", "cuda", "cpu"]
+    assert "engine 'cuda' is not used: too little memory" in caplog.text
+    with pytest.raises(EngineError, match="too little memory"):
+        bw.Books(100_000, engine="cuda")
+    registry._say_once.cache_clear()
+
+
 def test_summary_is_plain_json():
     assert json.loads(json.dumps(bw.match(ORDERS).summary()))["books"] == 2

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def metrics_here() -> list[str]:
     return [name for name in METRICS if not known or name.partition(".")[0] in known]
 
 
-def ncu_command(rung: Rung, case: Case, metrics: Iterable[str]) -> list[str]:
+def ncu_command(rung: Rung, case: Case, metrics: Sequence[str]) -> list[str]:
     """Return the command that profiles the second run of a rung: one launch of it."""
     launches = case.steps if _steps_of_a_launch(rung, case) == 1 else 1
     command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--csv"]
@@ -93,7 +93,8 @@ def ncu_command(rung: Rung, case: Case, metrics: Iterable[str]) -> list[str]:
     command += ["--launch-skip", str(launches), "--launch-count", "1"]
     for section in SECTIONS:
         command += ["--section", section]
-    command += ["--metrics", ",".join(metrics)]
+    if metrics:
+        command += ["--metrics", ",".join(metrics)]
     inside = [sys.executable, str(Path(__file__).resolve()), "--inside"]
     return [*command, *inside, "--rungs", rung.name, "--agents", str(case.agents)]
 
@@ -142,7 +143,7 @@ def derive(metrics: dict[str, float], events: float, schedulers: int, clock_hz: 
     return derived
 
 
-def account(rung: Rung, case: Case, metrics: Iterable[str], schedulers: int) -> dict[str, Any]:
+def account(rung: Rung, case: Case, metrics: Sequence[str], schedulers: int) -> dict[str, Any]:
     """Return the row of a rung at one size, without what all rows share."""
     done = subprocess.run(
         ncu_command(rung, case, metrics), capture_output=True, text=True, timeout=_TIMEOUT_S

@@ -44,12 +44,16 @@ _ENGINES = {
 }
 ENGINES = tuple(_ENGINES)
 
-# name -> module and class of the engine for continuous books, the best one first.
+# name -> module and class of the engine for continuous books.
 _BOOK_ENGINES = {
+    "cuda": ("bookwarp.engines.cuda.books.engine", "CudaBookEngine"),
     "cpu": ("bookwarp.engines.cpu.books.engine", "CpuBookEngine"),
     "reference": ("bookwarp.reference.book_engine", "ReferenceBookEngine"),
 }
 BOOK_ENGINES = tuple(_BOOK_ENGINES)
+# "auto" leaves fewer books to the cores: a book is taken in sequence, which a core does faster, and
+# most of a GPU would have nothing to do.
+_DEVICE_BOOKS = 1024
 
 # Of each market.
 _PARAMETER_BYTES = 256
@@ -144,18 +148,18 @@ def engine_class(name: str) -> type[Engine]:
     return found
 
 
-def choose_book_engine(name: str) -> str:
-    """Return the name of the engine to use for continuous books; "auto" is the best one here.
+def choose_book_engine(name: str, books: int) -> str:
+    """Return the name of the engine to use for continuous books.
+
+    Args:
+        name: name of an engine, or "auto": the best one that works here for so many books.
+        books: how many there are.
 
     Raises:
-        ParameterError: there is no engine of that name for continuous books.
+        ParameterError: there is no engine of that name.
         EngineError: the engine asked for does not work here.
     """
-    if name == "auto":
-        return next(each for each in _BOOK_ENGINES if _reason_against(each) is None)
-    if name not in _BOOK_ENGINES:
-        raise ParameterError(unknown_name("engine", name, ("auto", *BOOK_ENGINES)))
-    return choose_engine(name)
+    return choose_engine(name, devices=books >= _DEVICE_BOOKS)
 
 
 def book_engine_class(name: str) -> type[BookEngine]:
