@@ -259,8 +259,11 @@ class Simulation:
         int32 as long as no side of a book can pass 2**31 - 1 lots, then int64. "best_bid_level" and
         "best_ask_level" are int64 [market], -1 and `levels` where a side is empty.
 
-        They are the state itself: steps change them. Ask again after `resume` and when "book" may
-        have become int64; arrays that were handed out stay valid memory as long as they are held.
+        They are the state itself: steps change them, and what is written there is the state from
+        then on. A market can be set back to what all arrays held of it, or of another market, at an
+        earlier step; other values are not checked, and may not be a state. Ask again after `resume`
+        and when "book" may have become int64; arrays that were handed out stay valid memory as long
+        as they are held.
 
         Args:
             part: which of the `devices`, in their order; each has consecutive markets.

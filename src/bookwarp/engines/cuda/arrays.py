@@ -30,8 +30,9 @@ _CUDA = 2
 class DeviceArray:
     """An array in the memory of a GPU: what CuPy, PyTorch and JAX take without a copy.
 
-    It shows the state as it is: the steps that follow change it. Reading is what it is for; what is
-    written there the simulation takes as its own state.
+    It shows the state as it is: the steps that follow change it. What is written there is taken as
+    the state, and not checked: a market may be set to what all arrays held of it, or of another
+    market of the ensemble, before some step.
 
     Attributes:
         shape, dtype: as of a NumPy array in C order.
