@@ -102,6 +102,8 @@ class ManyBooks:
         """
         self._remaining.fill(_POISON)
         self._fills.fill(_POISON)
+        # Else the poison, on a stream of its own, could be written over what was matched.
+        call_driver("cuCtxSynchronize")
         self.prepare(form)()
         call_driver("cuCtxSynchronize")
         for found, wanted, uploaded in self._wanted:
