@@ -40,7 +40,7 @@ class EmulatedGpu:
         self.freed = []
         self.peak_nbytes = 0
         self.launches = []
-        self.fetching = {}
+        self.fetching, self.marks = {}, {}
 
     def __enter__(self):
         return self
@@ -87,14 +87,18 @@ class EmulatedGpu:
     def create_event(self):
         return object()
 
-    def fetch(self, pieces, event):
+    def mark(self, event):
+        self.marks[event] = len(self.launches)
+
+    def fetch(self, array, pointer, after, event):
         assert event not in self.fetching
-        self.fetching[event] = pieces
+        assert after in self.marks
+        assert array.flags.c_contiguous
+        self.fetching[event] = array, pointer
 
     def finish_fetch(self, event):
-        for array, pointer in self.fetching.pop(event, []):
-            assert array.flags.c_contiguous
-            ctypes.memmove(array.ctypes.data, pointer, array.nbytes)
+        array, pointer = self.fetching.pop(event)
+        ctypes.memmove(array.ctypes.data, pointer, array.nbytes)
 
     def mark_time(self):
         return len(self.launches)

@@ -174,6 +174,7 @@ def test_rows_survive_an_interrupted_delivery(emulated_gpus, few_rows, monkeypat
         patched.setattr(emulated_gpus[0], "finish_fetch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             running.wait()
+    emulated_gpus[0].fetching.clear()
     running.run(5, {"last": rows["last"][3:]})
     state = running.read_state()
     whole = ReferenceEngine(auction, plan)

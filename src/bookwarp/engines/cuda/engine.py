@@ -211,6 +211,8 @@ class CudaEngine:
         """Run in launches whose rows fit into the memory for them."""
         own = [part.slice.of_rows(rows) for part in self._parts]
         stop, filled = self._step + steps, 0
+        for part in self._parts:
+            part.reserve_rows(self.plan.rows(self._step, stop))
         while self._step < stop:
             room = min(part.rows.room for part in self._parts)
             if room == 0:

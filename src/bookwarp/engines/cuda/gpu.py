@@ -169,28 +169,32 @@ class Gpu:
             checked(self._driver.cuStreamSynchronize(self.stream_handle))
 
     def create_event(self) -> Any:
-        """Return a mark that `fetch` puts behind what it copies."""
+        """Return a mark that `mark` and `fetch` put behind what they are about."""
         with self:
             return _Event(self, checked(self._driver.cuEventCreate(_EVENT_WITHOUT_TIMING)))
 
-    def fetch(self, pieces: list[tuple[np.ndarray, int]], event: Any) -> None:
-        """Start to copy memory to pinned arrays, after the work so far and beside what follows.
+    def mark(self, event: Any) -> None:
+        """Let an event mark the end of the work so far."""
+        with self:
+            checked(self._driver.cuEventRecord(event.handle, self.stream_handle))
+
+    def fetch(self, array: np.ndarray, pointer: int, after: Any, event: Any) -> None:
+        """Start to copy memory to a pinned array, beside the work on the stream.
 
         Args:
-            pieces: pinned arrays, and the addresses that they are filled from.
+            array: where to.
+            pointer: where from.
+            after: marks the work that is done before.
             event: what `finish_fetch` is to wait for.
         """
-        driver = self._driver
+        driver, size = self._driver, array.nbytes
         with self:
-            checked(driver.cuEventRecord(event.handle, self.stream_handle))
-            checked(driver.cuStreamWaitEvent(self._copies, event.handle, 0))
-            for array, pointer in pieces:
-                address = array.ctypes.data
-                checked(driver.cuMemcpyDtoHAsync(address, pointer, array.nbytes, self._copies))
+            checked(driver.cuStreamWaitEvent(self._copies, after.handle, 0))
+            checked(driver.cuMemcpyDtoHAsync(array.ctypes.data, pointer, size, self._copies))
             checked(driver.cuEventRecord(event.handle, self._copies))
 
     def finish_fetch(self, event: Any) -> None:
-        """Wait until the arrays of the last `fetch` with this event are filled."""
+        """Wait until the array of the last `fetch` with this event is filled."""
         with self:
             checked(self._driver.cuEventSynchronize(event.handle))
 

@@ -19,7 +19,13 @@ from bookwarp.engines.cuda.layout import (
     lay_out_types,
     scalars_pitch,
 )
-from bookwarp.engines.cuda.rows import RowBuffer, choose_capacity, row_nbytes, row_shapes
+from bookwarp.engines.cuda.rows import (
+    RowBuffer,
+    buffer_nbytes,
+    choose_capacity,
+    row_nbytes,
+    row_shapes,
+)
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import State
 
@@ -116,6 +122,7 @@ class Part:
         self._prepared: dict[KernelKey, _Prepared] = {}
         self._row_shapes = row_shapes(plan, markets.count, markets.books, self._levels)
         self._rows: RowBuffer | None = None
+        self._wanted_rows = -1
         self.kept: KeptRows | None = None
         if kept_rows is not None:
             self.kept = KeptRows(gpu, plan, self._row_shapes, kept_rows)
@@ -177,11 +184,20 @@ class Part:
 
     @property
     def rows(self) -> RowBuffer:
-        """What recorded rows are written to; allocated when it is first asked for."""
-        if self._rows is None:
-            capacity = choose_capacity(row_nbytes(self._row_shapes))
-            self._rows = RowBuffer(self.gpu, self._plan, self._row_shapes, capacity)
+        """What recorded rows are written to; `reserve_rows` makes it."""
+        assert self._rows is not None
         return self._rows
+
+    def reserve_rows(self, wanted: int) -> None:
+        """Make room for rows, for all of `wanted` at once if that is no waste of memory."""
+        if wanted <= self._wanted_rows:
+            return
+        self.drain()
+        self._rows = None
+        row = row_nbytes(self._row_shapes)
+        capacity = choose_capacity(row, wanted, self.gpu.free_bytes())
+        self._rows = RowBuffer(self.gpu, self._plan, self._row_shapes, capacity)
+        self._wanted_rows = wanted
 
     def send(self) -> None:
         """Start to bring the rows so far to the host."""
@@ -214,7 +230,7 @@ def part_nbytes(
     multiprocessors: int,
     kept_rows: int | None = None,
 ) -> int:
-    """Return the memory of the device that a part takes, recorded rows included."""
+    """Return the memory of the device that a part takes: at least, if recorded rows are fetched."""
     row = row_nbytes(row_shapes(plan, markets.count, markets.books, key.levels))
     types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
     each = MARKET.itemsize + key.levels * key.lots.itemsize
@@ -223,7 +239,7 @@ def part_nbytes(
     if kept_rows is not None:
         rows = kept_rows * (row + ROWS.itemsize) + ROWS.itemsize
     else:
-        rows = 2 * choose_capacity(row) * (row + ROWS.itemsize) if row else 0
+        rows = buffer_nbytes(choose_capacity(row), row) if row else 0
     return state + types + scratch + rows
 
 

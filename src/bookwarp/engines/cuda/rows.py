@@ -1,11 +1,14 @@
 """Recorded rows on their way from a GPU: steps write them there, and the host fetches them later.
 
 The memory has two halves. One is filled by the kernels; when it is full the other takes its place,
-and what the first holds is copied to pinned memory beside the next kernels, then into the arrays
-that were given for it. So no kernel waits for a copy, and no copy is made step by step.
+and what the first holds is copied beside the next kernels: in pieces through pinned memory, a few
+of them at once, into the arrays that were given for it. So no kernel waits for a copy while the
+rows of two halves are enough, and no copy is made step by step.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -16,9 +19,14 @@ from bookwarp.engines.cuda.gpu import Gpu, Memory
 from bookwarp.engines.cuda.layout import BOOK_SIDES, ROWS
 from bookwarp.spec.record import BOOK, RecordPlan
 
-HALF_BYTES = 16 << 20
-"""Least memory of a half, if a row is smaller: some milliseconds of copying."""
+HALF_BYTES = 128 << 20
+"""Most memory of a half, unless a row is larger."""
 MOST_ROWS = 4096
+PIECE_BYTES = 4 << 20
+"""Least pinned memory of a piece, if a row is smaller: a tenth of a millisecond of copying."""
+_LEAST_ROWS = 16
+_MOST_PIECES = 8
+_SHARE_OF_FREE = 4
 
 _BYTES = 8
 
@@ -34,16 +42,24 @@ class _Target:
 
 @dataclass
 class _Half:
-    """Rows on the device and their image on the host, [row, ...] by name."""
+    """Rows on the device, [row, ...] by name."""
 
     number: int
-    image: dict[str, np.ndarray]
     addresses: dict[str, int]
-    arrival: Any
+    written: Any
+    """Marks the end of the kernels that wrote the rows, once `sent`."""
     used: int = 0
     targets: list[_Target] = field(default_factory=list)
     sent: bool = False
-    """Whether the rows are on their way to the image, whose end `arrival` marks."""
+
+
+@dataclass
+class _Piece:
+    """Pinned memory for some rows of one name, and the end of the copy into it."""
+
+    memory: np.ndarray
+    arrival: Any
+    busy: Future[None] | None = None
 
 
 def row_shapes(
@@ -61,9 +77,25 @@ def row_nbytes(shapes: Mapping[str, tuple[int, ...]]) -> int:
     return _BYTES * sum(prod(shape) for shape in shapes.values())
 
 
-def choose_capacity(nbytes: int) -> int:
-    """Return how many rows of `nbytes` bytes a half holds."""
-    return max(1, min(MOST_ROWS, HALF_BYTES // max(1, nbytes)))
+def choose_capacity(nbytes: int, wanted: int = 0, free: int | None = None) -> int:
+    """Return how many rows a half holds, one at least.
+
+    Args:
+        nbytes: of a row.
+        wanted: rows that are to come.
+        free: bytes of the device's memory that nobody has; None if that does not matter.
+    """
+    nbytes = max(1, nbytes)
+    rounded = 1 << (max(wanted, _LEAST_ROWS) - 1).bit_length()
+    most = min(MOST_ROWS, HALF_BYTES // nbytes, rounded)
+    if free is not None:
+        most = min(most, free // _SHARE_OF_FREE // (2 * nbytes))
+    return max(1, most)
+
+
+def buffer_nbytes(capacity: int, nbytes: int) -> int:
+    """Return the memory of both halves, for rows of `nbytes` bytes."""
+    return 2 * capacity * (nbytes + ROWS.itemsize)
 
 
 class RowBuffer:
@@ -80,34 +112,36 @@ class RowBuffer:
         self, gpu: Gpu, plan: RecordPlan, shapes: dict[str, tuple[int, ...]], capacity: int
     ) -> None:
         self._gpu = gpu
-        self._capacity = capacity
+        self.capacity = capacity
+        self._shapes = shapes
         self._row_bytes = {name: _BYTES * prod(shape) for name, shape in shapes.items()}
         nbytes = capacity * row_nbytes(shapes)
         self._memory = Memory(gpu, 2 * nbytes)
-        pinned = gpu.allocate_pinned(2 * nbytes)
         self._halves = []
         for number in range(2):
-            image, addresses, at = {}, {}, number * nbytes
-            for name, shape in shapes.items():
-                size = capacity * self._row_bytes[name]
-                block = pinned[at : at + size].view(np.int64)
-                image[name] = block.reshape(capacity, *shape)
-                addresses[name] = self._memory.pointer + at
-                at += size
-            self._halves.append(_Half(number, image, addresses, gpu.create_event()))
+            addresses, at = {}, self._memory.pointer + number * nbytes
+            for name, size in self._row_bytes.items():
+                addresses[name] = at
+                at += capacity * size
+            self._halves.append(_Half(number, addresses, gpu.create_event()))
         self._filling, self._other = self._halves
+        piece = min(max(PIECE_BYTES, *self._row_bytes.values()), nbytes)
+        count = min(_MOST_PIECES, os.cpu_count() or 1)
+        self._pieces = [
+            _Piece(gpu.allocate_pinned(piece), gpu.create_event()) for _ in range(count)
+        ]
         self._table = Memory(gpu, 2 * capacity * ROWS.itemsize)
         gpu.write(self._table, self._lay_out(plan, shapes))
 
     @property
     def room(self) -> int:
         """Rows that the half that is filling still takes."""
-        return 0 if self._filling.sent else self._capacity - self._filling.used
+        return 0 if self._filling.sent else self.capacity - self._filling.used
 
     @property
     def next_rows(self) -> int:
         """Address of the structure `Rows` whose first row is the next one of this buffer."""
-        place = self._filling.number * self._capacity + self._filling.used
+        place = self._filling.number * self.capacity + self._filling.used
         return self._table.pointer + place * ROWS.itemsize
 
     def expect(self, count: int, arrays: Mapping[str, np.ndarray]) -> None:
@@ -120,11 +154,10 @@ class RowBuffer:
             self._filling.used += count
 
     def send(self) -> None:
-        """Start to copy the rows of the half that is filling to the host."""
+        """Let the rows of the half that is filling be fetched once the steps so far are done."""
         half = self._filling
         if half.used and not half.sent:
-            pieces = [(a[: half.used], half.addresses[name]) for name, a in half.image.items()]
-            self._gpu.fetch(pieces, half.arrival)
+            self._gpu.mark(half.written)
             half.sent = True
 
     def turn(self) -> None:
@@ -139,19 +172,50 @@ class RowBuffer:
         self._deliver(self._filling)
 
     def _deliver(self, half: _Half) -> None:
+        """Copy the rows of a half piece by piece, and each on a thread of its own from there."""
         if not half.sent:
             return
-        self._gpu.finish_fetch(half.arrival)
-        for target in half.targets:
-            rows = slice(target.first, target.first + target.count)
-            for name, array in target.arrays.items():
-                array[...] = half.image[name][rows]
+        for piece in self._pieces:
+            piece.busy = None  # whatever came of it, if an earlier delivery was interrupted
+        with ThreadPoolExecutor(len(self._pieces)) as threads:
+            for number, (name, rows) in enumerate(self._cut(half)):
+                piece = self._pieces[number % len(self._pieces)]
+                if piece.busy is not None:
+                    piece.busy.result()
+                image = self._image(piece, name, len(rows))
+                address = half.addresses[name] + rows.start * self._row_bytes[name]
+                self._gpu.fetch(image, address, half.written, piece.arrival)
+                piece.busy = threads.submit(self._spread, half, name, rows, image, piece.arrival)
+            for piece in self._pieces:
+                if piece.busy is not None:
+                    piece.busy.result()
         half.used, half.targets, half.sent = 0, [], False
+
+    def _cut(self, half: _Half) -> Iterator[tuple[str, range]]:
+        """Yield name and rows of each piece of a half."""
+        for name, size in self._row_bytes.items():
+            count = max(1, self._pieces[0].memory.nbytes // max(1, size))
+            for first in range(0, half.used, count):
+                yield name, range(first, min(first + count, half.used))
+
+    def _image(self, piece: _Piece, name: str, count: int) -> np.ndarray:
+        memory = piece.memory[: count * self._row_bytes[name]]
+        return memory.view(np.int64).reshape(count, *self._shapes[name])
+
+    def _spread(self, half: _Half, name: str, rows: range, image: np.ndarray, arrival: Any) -> None:
+        """Copy rows that have arrived, or soon do, into the arrays that they belong to."""
+        self._gpu.finish_fetch(arrival)
+        for target in half.targets:
+            first = max(rows.start, target.first)
+            stop = min(rows.stop, target.first + target.count)
+            if first < stop and name in target.arrays:
+                into = target.arrays[name][first - target.first : stop - target.first]
+                into[...] = image[first - rows.start : stop - rows.start]
 
     def _lay_out(self, plan: RecordPlan, shapes: dict[str, tuple[int, ...]]) -> np.ndarray:
         """Return a structure for every row that may be the first of a launch, ROWS [half, row]."""
-        table = np.zeros((2, self._capacity), ROWS)
-        rows = np.arange(self._capacity, dtype=np.uint64)
+        table = np.zeros((2, self.capacity), ROWS)
+        rows = np.arange(self.capacity, dtype=np.uint64)
         for half in self._halves:
             for name, address in half.addresses.items():
                 step = np.uint64(self._row_bytes[name])
