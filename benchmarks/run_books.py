@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from book_flow import BookFlow, draw_flow
+from drawn_flow import BookFlow, draw_flow
 from gpu import describe_gpu
 from machine import describe_code, describe_machine
 
