@@ -353,7 +353,11 @@ def is_matched_alike(book: Book, row: Row) -> bool:
     if row.event in EXECUTIONS:
         _, price = book.places[row.order_id]
         odd = find_priority(book, row.order_id, False) is not NOTHING
-        return not odd and not book.level_of(row.order_id).opening_qty and traded_price(row, price) == price
+        return (
+            not odd
+            and not book.level_of(row.order_id).opening_qty
+            and traded_price(row, price) == price
+        )
     return True
 
 
