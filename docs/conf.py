@@ -2,6 +2,10 @@
 
 from importlib.metadata import version as installed_version
 
+from sphinx.pycode import ModuleAnalyzer
+
+import bookwarp
+
 project = "bookwarp"
 author = "The bookwarp developers"
 copyright = author
@@ -44,9 +48,18 @@ def start_with_comment(_app, what, _name, _obj, _options, lines):
         lines[:0] = ["..", ""]
 
 
+def take_docstring_of_data(_app, what, name, _obj, _options, lines):
+    """Say of a public value what stands below it in its module, not what its type says."""
+    public = name.removeprefix("bookwarp.")
+    if what == "data" and public in bookwarp._PUBLIC:
+        found = ModuleAnalyzer.for_module(bookwarp._PUBLIC[public]).find_attr_docs()
+        lines[:] = found["", public]
+
+
 def setup(app):
     """Connect what runs before Napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", start_with_comment, priority=400)
+    app.connect("autodoc-process-docstring", take_docstring_of_data, priority=400)
 
 
 html_theme = "furo"

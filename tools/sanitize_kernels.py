@@ -90,19 +90,25 @@ def run_case(engine: Any, plan: RecordPlan, auction: CallAuction, steps: int) ->
     return found.hexdigest()
 
 
-def run_on_gpu(names: list[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield case, markets a warp, and what came out, for every way in which a case can run."""
+def run_on_gpu(names: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield case, kernel, and what came out, for every kind of kernel that can run a case."""
     from bookwarp.engines.cuda.engine import CudaEngine
 
     for name in names:
         auction, plan, steps = build(name)
-        default, *others = CudaEngine(auction, plan).equivalent_keys(steps)
-        same = default.blocks_per_sm, default.unroll_rounds
-        alike = [key for key in others if (key.blocks_per_sm, key.unroll_rounds) == same]
-        for key in (default, *alike):
+        for kernel, key in kernels_of(CudaEngine(auction, plan), steps).items():
             engine = CudaEngine(auction, plan)
             engine.use(key)
-            yield name, key.markets_per_warp, run_case(engine, plan, auction, steps)
+            yield name, kernel, run_case(engine, plan, auction, steps)
+
+
+def kernels_of(engine: Any, steps: int) -> dict[str, Any]:
+    """Return the key of every kind of kernel that can run an ensemble, in words."""
+    found: dict[str, Any] = {}
+    for key in engine.equivalent_keys(steps):
+        ahead = ", draws ahead" if key.draws_ahead else ""
+        found.setdefault(f"{key.kernel}, {key.markets_per_warp} a warp{ahead}", key)
+    return found
 
 
 def expected_results(names: list[str]) -> dict[str, str]:
@@ -131,8 +137,8 @@ def wrong_results(lines: list[str], expected: Mapping[str, str]) -> list[str]:
     """Return what is wrong with the lines that a process printed: one JSON list a run."""
     found = [json.loads(line) for line in lines if line.startswith("[")]
     wrong = [
-        f"{name}, {markets} a warp: {result} is not {expected[name]}"
-        for name, markets, result in found
+        f"{name}, {kernel}: {result} is not {expected[name]}"
+        for name, kernel, result in found
         if result != expected[name]
     ]
     missing = set(expected) - {name for name, _, _ in found}

@@ -6,7 +6,8 @@ A part of what tests/device asks of a GPU, for machines without one.
 import numpy as np
 import pytest
 from book_cases import CASES, read_messages, rules_of, tell_book, tell_outcome
-from emulated_books import BOOK_KERNELS, force_book_kernel, play_gpu
+from book_kernels import BOOK_KERNELS, force_book_kernel
+from emulated_books import play_gpu
 from emulated_kernels import needs_compiler
 from test_book_engines_agree import RULES
 
@@ -58,9 +59,14 @@ def test_long_streams(book_kernel, number):
     )
 
 
-def test_book_outgrows_one_kernel_after_the_other(monkeypatch):
-    """Some books need more slots than the first kernel has, some more than any, some neither."""
+@pytest.fixture
+def any_kernel(monkeypatch):
+    """Runs a test on a GPU that is played, on the kernels of the engine's choice."""
     play_gpu(monkeypatch)
+
+
+def test_book_outgrows_one_kernel_after_the_other(any_kernel):
+    """Some books need more slots than the first kernel has, some more than any, some neither."""
     rng = np.random.default_rng(3)
     sizes = {0: 20, 1: 200, 2: 600, 3: 128, 4: 129, 5: 256, 6: 257}
     books = rng.permutation(np.repeat(list(sizes), list(sizes.values())))

@@ -68,6 +68,10 @@ class EmulatedTableGpu:
     def wait(self):
         pass
 
+    def time(self, work):
+        work()
+        return 1.0
+
     def configure(self, grid, block, shared_bytes):
         return grid, block, shared_bytes
 
@@ -83,12 +87,3 @@ def play_gpu(patch):
     patch.setattr(engine, "unavailable_reason", lambda: None)
     patch.setattr(engine, "TableGpu", EmulatedTableGpu)
     patch.setattr(engine, "load_kernels", lambda key, arch: EmulatedCode(join_sources(key)))
-
-
-BOOK_KERNELS = {"128 slots": (4, 0), "256 slots": (8, 0), "levels": (0,)}
-"""Kernels by name, and which are tried in turn where one is to be tested."""
-
-
-def force_book_kernel(patch, name):
-    """Let every book begin with a kernel."""
-    patch.setattr(engine, "slot_ladder", lambda rules, live: BOOK_KERNELS[name])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from emulated_gpu import emulated_gpus as emulated_gpus
 
-from bookwarp.engines.cuda.kernel_key import choose_key
+from bookwarp.engines.cuda.engine import CudaEngine
 from bookwarp.spec.record import SERIES
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "sanitize_kernels.py"
@@ -23,14 +23,13 @@ def tool():
     return module
 
 
-@pytest.fixture(scope="module")
-def keys(tool):
-    """The keys that the cases are run by first."""
+@pytest.fixture
+def keys(tool, emulated_gpus):
+    """The keys that the cases are run by."""
     found = []
     for name in tool.CASES:
-        auction, plan, _ = tool.build(name)
-        flags = {"wide_lots": int(auction.open_depth) > 2**31, "recording": bool(plan.series)}
-        found.append(choose_key(auction, auction.type_counts(), warps=0, **flags))
+        auction, plan, steps = tool.build(name)
+        found += tool.kernels_of(CudaEngine(auction, plan), steps).values()
     return found
 
 
@@ -39,9 +38,12 @@ def test_cases_are_of_every_kind(tool, keys):
         own = [key for key in keys if key.kernel == kernel]
         for field in ("recording", "following", "paper"):
             assert {getattr(key, field) for key in own} == {False, True}, (kernel, field)
-    assert {key.markets_per_warp for key in keys if key.kernel == "counted"} == {2}
+    ways = [(key.markets_per_warp, key.draws_ahead) for key in keys if key.kernel == "counted"]
+    assert set(ways) == {(4, False), (2, False), (1, False), (1, True)}
+    for way in set(ways):
+        assert ways.count(way) > 5
     assert {key.scratch_bytes > 0 for key in keys if key.kernel == "general"} == {False, True}
-    for field in ("wide_lots", "given_types", "fundamental_agents"):
+    for field in ("wide_lots", "given_types", "fundamental_agents", "makers_apart"):
         assert {getattr(key, field) for key in keys} == {False, True}, field
     plans = [tool.build(name)[1] for name in tool.CASES]
     assert any(len(plan.book_markets) and plan.series == tuple(SERIES) for plan in plans)
@@ -51,9 +53,10 @@ def test_results_of_the_gpu_are_those_of_the_processor(tool, emulated_gpus):
     names = ["one agent on 8 levels", "empty sides"]
     expected = tool.expected_results(names)
     found = list(tool.run_on_gpu(names))
-    assert [(name, markets) for name, markets, _ in found] == [
-        (name, markets) for name in names for markets in (1, 2)
-    ]
+    assert {kernel for name, kernel, _ in found if name == names[0]} == {
+        *(f"counted, {markets} a warp" for markets in (1, 2, 4)),
+        "counted, 1 a warp, draws ahead",
+    }
     assert all(result == expected[name] for name, _, result in found)
 
 
@@ -73,14 +76,19 @@ def test_a_row_that_differs_is_another_result(tool, emulated_gpus, monkeypatch):
 
 
 EXPECTED = {"a": "11", "b": "22"}
-RIGHT = ['["a", 1, "11"]', '["a", 2, "11"]', "========= ERROR SUMMARY: 0 errors", '["b", 1, "22"]']
+RIGHT = [
+    '["a", "one", "11"]',
+    '["a", "two", "11"]',
+    "========= ERROR SUMMARY: 0 errors",
+    '["b", "one", "22"]',
+]
 
 
 def test_what_is_wrong_is_named(tool):
     assert tool.wrong_results(RIGHT, EXPECTED) == []
     assert tool.wrong_results(RIGHT[:3], EXPECTED) == ["b: no result"]
-    wrong = tool.wrong_results(['["a", 2, "12"]', '["b", 1, "22"]'], EXPECTED)
-    assert wrong == ["a, 2 a warp: 12 is not 11"]
+    wrong = tool.wrong_results(['["a", "two", "12"]', '["b", "one", "22"]'], EXPECTED)
+    assert wrong == ["a, two: 12 is not 11"]
 
 
 def program(path, *lines):
@@ -92,7 +100,7 @@ def program(path, *lines):
 
 @pytest.mark.parametrize(
     "code, lines, good",
-    [(0, RIGHT, True), (1, RIGHT, False), (0, RIGHT[:1], False), (0, ['["a", 1, "x"]'], False)],
+    [(0, RIGHT, True), (1, RIGHT, False), (0, RIGHT[:1], False), (0, ['["a", "one", "x"]'], False)],
 )
 def test_a_tool_is_clean_if_it_says_so_and_all_results_are_right(
     tool, tmp_path, capsys, code, lines, good
@@ -155,6 +163,4 @@ def test_tools_run_after_a_run_without_one(tool, monkeypatch):
 def test_a_child_prints_one_line_a_run(tool, emulated_gpus, capsys):
     assert tool.main(["--child", "--cases", "one agent on 8 levels"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [json.loads(line)[:2] for line in lines] == [
-        ["one agent on 8 levels", n] for n in (1, 2)
-    ]
+    assert [json.loads(line)[0] for line in lines] == ["one agent on 8 levels"] * 4

@@ -104,7 +104,7 @@ class LobsterReader:
         """Raise for the row at the cursor, unless there is but white space from there on."""
         position, columns, _, fault, column = cursor.tolist()
         line = bytes(stream.data[position : stream.data.index(_NEWLINE, position)])
-        if fault == lobster_rows.EMPTY:
+        if not line.strip():
             place = self._place(stream, position)
             if _is_blank_to_the_end(stream, position):
                 return

@@ -1,5 +1,7 @@
 """Writes orders one by one, or for many rows of market data at a time."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from bookwarp.spec.errors import ParameterError
@@ -29,6 +31,8 @@ class OrderWriter:
 
     def enter(self, book: int, order_id: int, side: int, price: int, qty: int) -> None:
         """Write a limit order that rests."""
+        if order_id >= FIRST_OWN_ID:
+            self._live_high.add(order_id)
         self._add(order_id, price, qty, book, Op.NEW, side, TimeInForce.GTC)
 
     def take_from(self, book: int, side: int, price: int, qty: int) -> None:
@@ -41,11 +45,16 @@ class OrderWriter:
 
     def cancel(self, book: int, order_id: int) -> None:
         """Write that an order is cancelled."""
+        self._live_high.discard(order_id)
         self._add(order_id, 0, 0, book, Op.CANCEL, 0, TimeInForce.GTC)
 
-    def own_id(self) -> int:
-        """Return an id that no live order has."""
-        while self._next_id in self._live_high:
+    def forget(self, order_id: int) -> None:
+        """Note that an order has traded whole."""
+        self._live_high.discard(order_id)
+
+    def own_id(self, taken: Collection[int] = ()) -> int:
+        """Return an id that no live order has, and none of those that are `taken`."""
+        while self._next_id in self._live_high or self._next_id in taken:
             self._next_id += 1
         if self._next_id >= 2**64:
             raise ParameterError("there are no ids left for incoming orders: they begin at 2^63")
@@ -68,23 +77,25 @@ class OrderWriter:
             How many of the rows are executions.
         """
         self._flush()
-        self._note_high(rows)
         seen = (_ORDERS_A_ROW[rows.event] > 0) & (rows.book != NO_BOOK)
-        (chosen,) = np.nonzero(seen & (rows.oddity & _BAD_QTY == 0))
+        # What was refused became nothing; but an order that it was to replace has left.
+        (chosen,) = np.nonzero(seen & ((rows.oddity & _BAD_QTY == 0) | (rows.old_qty > 0)))
         rows = MarketRows(*(column[chosen] for column in rows))
+        busy = self._live_high | self._note_high(rows)
         executed = np.isin(rows.event, EXECUTIONS)
         run = self._runs(rows, executed)
         starts = ~executed
         starts[np.unique(run[executed], return_index=False)] = True
         lots, worst = self._totals(rows, executed, run)
         counts = np.where(starts, _ORDERS_A_ROW[rows.event], 0)
+        counts[rows.oddity & _BAD_QTY != 0] = 1
         order = np.repeat(np.arange(len(chosen)), counts)
         orders = self._orders(rows, executed, lots, worst)[order]
         second = np.flatnonzero(np.diff(order, prepend=-1) == 0)  # what replaces
         orders["order_id"][second] = rows.new_id[order[second]]
         orders["op"][second] = Op.NEW
         incoming = np.flatnonzero(executed[order])
-        orders["order_id"][incoming] = self._own_ids(len(incoming))
+        orders["order_id"][incoming] = self._own_ids(len(incoming), busy)
         self._written.append((orders, rows.time_ns[order]))
         return int(np.count_nonzero(executed))
 
@@ -101,24 +112,29 @@ class OrderWriter:
             self._written.append((orders, np.array([each[-1] for each in self._single], np.int64)))
             self._single = []
 
-    def _own_ids(self, count: int) -> np.ndarray:
-        if self._live_high or self._next_id + count > 2**64:
-            return np.array([self.own_id() for _ in range(count)], np.uint64)
+    def _own_ids(self, count: int, busy: Collection[int]) -> np.ndarray:
+        """Return ids for incoming orders, none of which is `busy`."""
+        if busy or self._next_id + count > 2**64:
+            return np.array([self.own_id(busy) for _ in range(count)], np.uint64)
         ids = np.arange(count, dtype=np.uint64) + np.uint64(self._next_id)
         self._next_id += count
         return ids
 
-    def _note_high(self, rows: MarketRows) -> None:
-        """Remember the live orders of the data whose ids could be taken for own ones."""
+    def _note_high(self, rows: MarketRows) -> set[int]:
+        """Remember the live orders of the data whose ids could be taken for own ones.
+
+        Returns:
+            The ids of all of them that rows name.
+        """
         (high,) = np.nonzero((rows.order_id | rows.new_id) >= np.uint64(FIRST_OWN_ID))
+        named = {*rows.order_id[high].tolist(), *rows.new_id[high].tolist()}
         for i in high.tolist():
-            if rows.event[i] == _REPLACE:
+            replaced = rows.event[i] == _REPLACE
+            if replaced or not rows.open_qty[i]:
                 self._live_high.discard(int(rows.order_id[i]))
-                self._live_high.add(int(rows.new_id[i]))
-            elif rows.open_qty[i]:
-                self._live_high.add(int(rows.order_id[i]))
-            else:
-                self._live_high.discard(int(rows.order_id[i]))
+            if rows.open_qty[i]:
+                self._live_high.add(int(rows.new_id[i] if replaced else rows.order_id[i]))
+        return named
 
     @staticmethod
     def _runs(rows: MarketRows, executed: np.ndarray) -> np.ndarray:
@@ -161,7 +177,7 @@ class OrderWriter:
         orders["qty"] = np.where(executed, lots, np.where(reduced, rows.open_qty, rows.qty))
         orders["side"] = np.where(executed, -rows.side, rows.side)
         orders["tif"] = np.where(executed, TimeInForce.IOC, TimeInForce.GTC)
-        modified = (rows.event == _CHANGE) | (reduced & (rows.open_qty > 0))
+        modified = ((rows.event == _CHANGE) | reduced) & (rows.open_qty > 0)
         entered = executed | (rows.event == _ADD)
         orders["op"] = np.where(entered, Op.NEW, np.where(modified, Op.MODIFY, Op.CANCEL))
         return orders

@@ -31,7 +31,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from bookwarp.engines.replay_protocol import ReplayBooks
-from bookwarp.io.order_writer import OrderWriter
+from bookwarp.io.order_writer import FIRST_OWN_ID, OrderWriter
 from bookwarp.spec.codes import NO_PRICE, Side
 from bookwarp.spec.market_data import EXECUTIONS, NO_BOOK, MarketEvent, MarketRows
 
@@ -102,6 +102,8 @@ class OrdersExport:
             self._enter_opening(books)
         while first < count:
             stop = self._next_looked_at(rows, first)
+            if stop == first:
+                self._free_own_ids(books, rows, first)
             if stop == first and self._names_kept_back(rows, first):
                 self._apply_odd(books, rows, levels, first)
                 first += 1
@@ -126,12 +128,30 @@ class OrdersExport:
         return asdict(self.counts)
 
     def _next_looked_at(self, rows: MarketRows, first: int) -> int:
-        """Return the next row of a book that keeps orders back."""
+        """Return the next row of a book that keeps orders back, or that names an id of ours."""
         books = [index for index, held in self._held.items() if held.kept_back]
-        if not books:
-            return rows.row_count
-        (found,) = np.nonzero(np.isin(rows.book[first:], books))
-        return first + int(found[0]) if len(found) else rows.row_count
+        own = [order_id for held in self._held.values() for order_id in held.opening_ids.values()]
+        stop = rows.row_count
+        if books:
+            (found,) = np.nonzero(np.isin(rows.book[first:], books))
+            stop = first + int(found[0]) if len(found) else stop
+        if own and max(rows.order_id[first:].max(), rows.new_id[first:].max()) >= FIRST_OWN_ID:
+            ids = np.array(own, np.uint64)
+            named = np.isin(rows.order_id[first:], ids) | np.isin(rows.new_id[first:], ids)
+            (found,) = np.nonzero(named)
+            stop = min(stop, first + int(found[0])) if len(found) else stop
+        return stop
+
+    def _free_own_ids(self, books: ReplayBooks, rows: MarketRows, i: int) -> None:
+        """Give opening depth another id where a row names its id as that of an order."""
+        book, named = int(rows.book[i]), (int(rows.order_id[i]), int(rows.new_id[i]))
+        self._writer.now = int(rows.time_ns[i])
+        for place, order_id in tuple(self._held[book].opening_ids.items()):
+            if order_id in named:
+                free_id = self._writer.own_id({*named, *self._held[book].kept_back})
+                self._cancel_level(books, book, *place)
+                self._held[book].opening_ids[place] = free_id
+                self._enter_level(books, book, *place)
 
     def _names_kept_back(self, rows: MarketRows, i: int) -> bool:
         kept = self._held[int(rows.book[i])].kept_back
@@ -147,9 +167,10 @@ class OrdersExport:
             ids = dict.fromkeys((int(rows.order_id[i]), int(rows.new_id[i])))
             before = {each: find_order(books, book, each) for each in ids}
             books.apply(rows, levels, i, i + 1)
+            added = added_id(rows, i)
             for each in ids:
                 after = find_order(books, book, each)
-                self._follow(books, book, each, before[each], after, int(rows.event[i]))
+                self._follow(books, book, each, before[each], after, each == added)
             self._follow_opening(books, book, int(rows.side[i]), int(rows.price[i]))
         self._enter_fitting(books, book)
 
@@ -160,33 +181,27 @@ class OrdersExport:
         order_id: int,
         before: Place | None,
         after: Place | None,
-        event: int,
+        added: bool,
     ) -> None:
         """Write what makes an order be as it is after a row that is no execution."""
         held = self._held[book]
+        if before == after and not added:
+            return
         entered = before is not None and order_id not in held.kept_back
-        if before == after and event != MarketEvent.ADD:
+        places = {None if each is None else each[:2] for each in (before, after)}
+        if entered and after is not None and not added and len(places) == 1:
+            self._writer.modify(book, order_id, *after[1:])
             return
-        if after is None:
-            held.release(order_id)
-            if entered:
-                self._writer.cancel(book, order_id)
-            return
-        side, price, qty = after
-        stays = entered and event != MarketEvent.ADD and (side, price) == before[:2]  # type: ignore[index]
-        if stays:
-            self._writer.modify(book, order_id, price, qty)
-            return
-        if before == after:
-            return  # an addition that was refused
+        held.release(order_id)
         if entered:
             self._writer.cancel(book, order_id)
-        held.release(order_id)
-        if would_trade(books, book, side, price):
-            held.keep(order_id, side, price)
+        if after is None:
+            return
+        if would_trade(books, book, *after[:2]):
+            held.keep(order_id, *after[:2])
             self.counts.kept_back += 1
         else:
-            self._writer.enter(book, order_id, side, price, qty)
+            self._writer.enter(book, order_id, *after)
 
     def _force_trade(
         self, books: ReplayBooks, rows: MarketRows, levels: np.ndarray, i: int
@@ -201,7 +216,7 @@ class OrdersExport:
             self.counts.left_out += qty > 0
             return
         own_price = price
-        if rows.event[i] == MarketEvent.EXECUTE_AT:
+        if rows.event[i] == MarketEvent.EXECUTE_AT and rows.price[i] != NO_PRICE:
             price = int(rows.price[i])
         cleared = [
             (each, int(level))
@@ -216,8 +231,11 @@ class OrdersExport:
         books.apply(rows, levels, i, i + 1)
         for each in cleared:
             self._enter_level(books, book, *each)
+            if opening_qty(books, book, *each) == 0:
+                self._held[book].opening_ids.pop(each, None)
         if find_order(books, book, maker) is None:
             self._held[book].release(maker)
+            self._writer.forget(maker)
         self.counts.trades += 1
         self.counts.forced += 1
 
@@ -274,6 +292,14 @@ class OrdersExport:
         else:
             self._writer.cancel(book, order_id)
             del self._held[book].opening_ids[side, price]
+
+
+def added_id(rows: MarketRows, i: int) -> int | None:
+    """Return the id of the order that a row added, or let go to the end; None if there is none."""
+    if rows.open_qty[i] == 0 or rows.event[i] not in (MarketEvent.ADD, MarketEvent.REPLACE):
+        return None
+    replaced = rows.event[i] == MarketEvent.REPLACE
+    return int(rows.new_id[i] if replaced else rows.order_id[i])
 
 
 def find_order(books: ReplayBooks, book: int, order_id: int) -> Place | None:

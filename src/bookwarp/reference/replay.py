@@ -235,8 +235,7 @@ def take(book: Book, row: Row, ids_grow: bool) -> Applied:
     queue[row.order_id] -= taken
     if taken == open_qty:
         remove(book, row.order_id)
-    stated = row.price if row.event is MarketEvent.EXECUTE_AT else price
-    return Applied(side, stated, taken, open_qty - taken, oddity)
+    return Applied(side, traded_price(row, price), taken, open_qty - taken, oddity)
 
 
 def take_unknown(book: Book, row: Row) -> Applied:
@@ -305,6 +304,12 @@ def drop_empty_level(book: Book, side: int, price: int) -> None:
         del book.levels[side][price]
 
 
+def traded_price(row: Row, own_price: int) -> int:
+    """Return the price that a row says an order traded at; its own if it does not say."""
+    says = row.event is MarketEvent.EXECUTE_AT and row.price != NO_PRICE
+    return row.price if says else own_price
+
+
 def find_wrong_place(book: Book, row: Row) -> Oddity:
     """Say whether a row gives an order another side or price than it has."""
     side, price = book.places[row.order_id]
@@ -347,9 +352,12 @@ def is_matched_alike(book: Book, row: Row) -> bool:
         return False
     if row.event in EXECUTIONS:
         _, price = book.places[row.order_id]
-        stated = row.price if row.event is MarketEvent.EXECUTE_AT else price
         odd = find_priority(book, row.order_id, False) is not NOTHING
-        return not odd and not book.level_of(row.order_id).opening_qty and stated == price
+        return (
+            not odd
+            and not book.level_of(row.order_id).opening_qty
+            and traded_price(row, price) == price
+        )
     return True
 
 

@@ -291,7 +291,8 @@ def is_matched_alike(books, rows, i, place):  # type: ignore[no-untyped-def]
     side, price = (_BUY, level.key) if level.side & 1 == 0 else (_SELL, ~level.key)
     if event > _EXECUTE_AT:
         return is_plain_move(books, rows, i, book, side, price)
-    stated = price if event == _EXECUTE else rows.price[i]
+    says = event == _EXECUTE_AT and rows.price[i] != _NO_PRICE
+    stated = rows.price[i] if says else price
     odd = find_priority(books, order, False) != _NOTHING
     return not odd and level.opening_qty == 0 and stated == price
 
@@ -320,7 +321,7 @@ def take(books, rows, i, place, ids_grow):  # type: ignore[no-untyped-def]
         oddity |= _TOO_MUCH
     taken = order.qty if whole else min(qty, order.qty)
     rows.side[i], rows.qty[i], rows.open_qty[i] = side, taken, order.qty - taken
-    if event != _EXECUTE_AT:
+    if event != _EXECUTE_AT or rows.price[i] == _NO_PRICE:
         rows.price[i] = price
     if taken == order.qty:
         remove_order(books, place)

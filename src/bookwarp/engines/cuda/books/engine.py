@@ -92,11 +92,11 @@ class CudaBookEngine:
         before = self.read_state() if len(orders) > self._fitting_messages(levels) else None
         try:
             return self._match_all(orders, owners, events, levels)
-        except EngineError:
+        except EngineError as error:
             self._space.release()
             if before is not None:
                 self.write_state(before)
-            raise
+            raise EngineError(f"{error}; {len(orders)} messages at once were too many") from error
 
     def read_state(self) -> BookState:
         """Return a copy of the state in host memory."""
@@ -211,7 +211,7 @@ class CudaBookEngine:
             kernel = self._kernel(slots, piece.events, piece.levels)
             gpu.fill(stopped_count, 0, 4)
             pointer = take("batch", 0).pointer
-            gpu.launch(gpu.configure(count, LANES, 0), kernel, pointer, chosen, rooms)
+            gpu.launch(gpu.configure(count, LANES, 0), kernel, 0, pointer, chosen, rooms)
             count = int(gpu.read(stopped_count, np.empty(1, np.uint32))[0])
             if count == 0:
                 return

@@ -131,9 +131,6 @@ sum_counts(const uint32* counts, uint32 count, int64* offsets) {
     if (threadIdx.x == 0) offsets[count] = before;
 }
 
-// Sixteen bytes at a time, which is how records of 32 and 48 bytes go through memory best.
-struct alignas(16) Piece { uint64 first, second; };
-
 template <class Record>
 DEVICE void copy_records(const Record* from, uint64 count, Record* to) {
     const Piece* source = (const Piece*)from;

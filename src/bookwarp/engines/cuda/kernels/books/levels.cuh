@@ -58,8 +58,6 @@ struct Book {
     DEVICE_MEMBER int64 filled_of(int32 node) const { return nodes[node].filled; }
     DEVICE_MEMBER uint64 owner_of(int32 node) const { return nodes[node].owner; }
 
-    DEVICE_MEMBER bool must_stop(const Batch&, const Message&) const { return false; }
-
     // Ids may be consecutive, or have their bits in the upper half.
     DEVICE_MEMBER uint32 bucket_of(uint64 id) const {
         return (uint32)(id * 0x9E3779B97F4A7C15ull >> 32) & hash_mask;
@@ -171,22 +169,23 @@ struct Book {
         live += 1;
     }
 
-    DEVICE_MEMBER int64 fillable(const Order& order) const {
+    // Whether an order would trade whole, from what rests and who owns it.
+    DEVICE_MEMBER bool can_fill_whole(const Order& order) const {
         const Ladder& other = ladder_of(-order.side);
-        int64 lots = 0;
-        for (uint32 left = other.count; left > 0 && lots < order.qty; --left) {
+        int64 needed = order.qty;
+        for (uint32 left = other.count; left > 0; --left) {
             const Level level = levels[other.levels[left - 1]];
-            if (!reaches(order, level.price)) break;
-            for (int32 node = level.first; node != NO_ORDER && lots < order.qty;
-                 node = nodes[node].behind) {
+            if (!reaches(order, level.price)) return false;
+            for (int32 node = level.first; node != NO_ORDER; node = nodes[node].behind) {
                 if (same_owner(order.owner, nodes[node].owner)) {
                     if (STP == CANCEL_RESTING) continue;
-                    return lots;
+                    return false;
                 }
-                lots = saturating_sum(lots, nodes[node].qty);
+                needed -= nodes[node].qty;
+                if (needed <= 0) return true;
             }
         }
-        return lots;
+        return false;
     }
 
     DEVICE_MEMBER void write_depth(int32 side, int64* out, uint32 count) const {
@@ -224,7 +223,7 @@ struct Book {
         for (uint32 left = count; left > 0; --left) {
             const Resting row = rows[left - 1];
             insert({row.order_id, row.price, row.qty, row.filled, row.owner,
-                    signed_byte(row.codes, 0), byte_of(row.codes, 1), false},
+                    signed_byte(row.codes, 0), byte_of(row.codes, 1), false, 0},
                    true);
         }
         return true;

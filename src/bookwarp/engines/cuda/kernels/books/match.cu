@@ -5,26 +5,54 @@
 // IN_SLOTS says what the book is made of: slots.cuh or levels.cuh.
 
 struct Staged {
-    Message messages[LANES];
+    Piece messages[LANES][2];
+#if IN_SLOTS
+    Reach reaches[LANES];
+#endif
 #if STP
     uint64 owners[LANES];
 #endif
 };
 
+// One structure, so that the compiler finds its address once.
+struct Shared {
+    Staged staged;
+#if IN_SLOTS
+    Slots slots;
+#endif
+};
+
+DEVICE Message message_of(Piece low, Piece high) {
+    return {low.first, (int64)low.second, (int64)high.first, (uint32)high.second,
+            (uint32)(high.second >> 32)};
+}
+
+// Tell what the messages need of the book, each by a lane.
+DEVICE void stage_reaches(Staged& staged, const Batch& batch, const Book& book) {
+#if IN_SLOTS
+    const Piece* pieces = staged.messages[book.lane];
+    staged.reaches[book.lane] = book.reach_of(batch, message_of(pieces[0], pieces[1]));
+    meet();
+#endif
+}
+
 // Bring the next messages of a book to where all lanes see them.
-DEVICE void stage_messages(Staged& staged, const Batch& batch, uint32 next, uint32 count,
-                           uint32 lane) {
+DEVICE void stage_messages(Staged& staged, const Batch& batch, const Book& book, uint32 next,
+                           uint32 count) {
     meet();  // those before are done
+    const uint32 lane = book.lane;
     if (lane < count) {
         const uint32 index = batch.grouped[next + lane];
-        Message message = batch.messages[index];
-        message.place = index;
-        staged.messages[lane] = message;
+        const Piece* pieces = (const Piece*)(batch.messages + index);
+        const Piece high = pieces[1];
+        staged.messages[lane][0] = pieces[0];
+        staged.messages[lane][1] = {high.first, (high.second >> 32 << 32) | index};
 #if STP
         staged.owners[lane] = batch.owners[index];
 #endif
     }
     meet();
+    stage_reaches(staged, batch, book);
 }
 
 // What the book holds at its best levels.
@@ -37,24 +65,50 @@ DEVICE void record_depth(const Run& run) {
 
 // Returns how many messages are done.
 DEVICE uint32 match_messages(Run& run, Staged& staged, uint32 first, uint32 stop) {
+    Book& book = run.book;
     for (uint32 next = first; next < stop; next += LANES) {
         const uint32 count = min(LANES, stop - next);
-        stage_messages(staged, run.batch, next, count, run.lane);
+#if IN_SLOTS
+        if (book.must_renew()) return next - first;
+#endif
+        stage_messages(staged, run.batch, book, next, count);
         for (uint32 place = 0; place < count; ++place) {
-            const Message message = staged.messages[place];
-            if (run.book.must_stop(run.batch, message)) return next + place - first;
+            const Message message =
+                message_of(staged.messages[place][0], staged.messages[place][1]);
+#if IN_SLOTS
+            Reach reach = staged.reaches[place];
+            if (book.must_stop(run.batch, reach.needs)) {
+                if (book.live > 0) return next + place - first;
+                // The base of an empty book is free.
+                book.base = message.price;
+                meet();
+                stage_reaches(staged, run.batch, book);
+                reach = staged.reaches[place];
+                if (book.must_stop(run.batch, reach.needs)) return next + place - first;
+            }
+            const int32 tick = reach.tick;
+#else
+            const int32 tick = 0;
+#endif
 #if STP
             const uint64 owner = staged.owners[place];
 #else
             const uint64 owner = 0;
 #endif
-            apply_message(run, message, owner);
+            apply_message(run, message, tick, owner);
 #if DEPTH
             record_depth(run);
 #endif
         }
     }
     return stop - first;
+}
+
+// Note that a book needs a kernel with more room.
+DEVICE void note_stopped(const Batch& batch, uint32 book, uint32 live, uint32 messages_left) {
+    const uint32 place = atomicAdd(batch.stopped_count, 1u);
+    batch.stopped[place] = book;
+    batch.stopped_room[place] = min(live + messages_left, batch.order_capacity);
 }
 
 // Put the book down, and say what became of it.
@@ -70,24 +124,48 @@ DEVICE void put_down(Run& run, uint32 book, uint32 done_here, uint32 left) {
     batch.live[book] = run.book.live;
     batch.done[book] += done_here;
 #if EVENTS
-    batch.event_counts[book] = (uint32)(run.next_event - events_of(batch, book));
+    batch.event_counts[book] = run.event_count;
 #endif
-    if (left > 0) {
-        const uint32 place = atomicAdd(batch.stopped_count, 1u);
-        batch.stopped[place] = book;
-        batch.stopped_room[place] = min(run.book.live + left, batch.order_capacity);
-    }
+    if (left > 0) note_stopped(batch, book, run.book.live, left);
 }
 
-// Args: the batch; the books to match, all if null; where a book in levels may lie, a room for each
-// of them.
+// The compiler takes what follows from an argument of a kernel to lie in global memory, and to be
+// the same in all lanes. Of an address that was read from memory it knows neither: then it guards
+// every branch and every reduction against a warp that has split. So addresses count from `origin`,
+// which is null.
+template <class Record>
+DEVICE void count_from(char* origin, Record*& pointer) {
+    pointer = (Record*)(origin + (uint64)pointer);
+}
+
+DEVICE Batch read_batch(char* origin, const Batch* given) {
+    Batch batch = *given;
+    count_from(origin, batch.messages);
+    count_from(origin, batch.owners);
+    count_from(origin, batch.grouped);
+    count_from(origin, batch.first_message);
+    count_from(origin, batch.resting);
+    count_from(origin, batch.first_resting);
+    count_from(origin, batch.resting_after);
+    count_from(origin, batch.events);
+    count_from(origin, batch.depth);
+    count_from(origin, batch.live);
+    count_from(origin, batch.event_counts);
+    count_from(origin, batch.counters);
+    count_from(origin, batch.flags);
+    count_from(origin, batch.done);
+    count_from(origin, batch.stopped);
+    count_from(origin, batch.stopped_room);
+    count_from(origin, batch.stopped_count);
+    return batch;
+}
+
+// Args: null; the batch; the books to match, all if null; where a book in levels may lie, a room for
+// each of them.
 extern "C" __global__ void __launch_bounds__(LANES, BLOCKS_PER_SM)
-match_books(const Batch* given, const uint32* chosen, const Room* rooms) {
-#if IN_SLOTS
-    __shared__ Slots slots;
-#endif
-    __shared__ Staged staged;
-    const Batch& batch = *given;
+match_books(char* origin, const Batch* given, const uint32* chosen, const Room* rooms) {
+    __shared__ Shared shared;
+    const Batch batch = read_batch(origin, given);
     const uint32 lane = threadIdx.x;
     const uint32 number = chosen ? chosen[blockIdx.x] : blockIdx.x;
     const uint32 first = batch.first_message[number], stop = batch.first_message[number + 1];
@@ -107,20 +185,16 @@ match_books(const Batch* given, const uint32* chosen, const Room* rooms) {
     Book book;
     book.lane = lane;
 #if IN_SLOTS
-    book.slots = &slots;
+    book.slots = &shared.slots;
 #else
     book.open(rooms[blockIdx.x]);
 #endif
-    Run run = {batch, book, events_of(batch, number) + event_count, lane, 0, lots, flags, 0, 0};
+    Run run = {batch, book, events_of(batch, number), event_count, lane, 0, lots, flags, 0, 0};
     const Resting* rows = stored ? rows_of(batch, number) : batch.resting + row;
     if (!book.load(rows, resting)) {
-        if (lane == 0) {
-            const uint32 place = atomicAdd(batch.stopped_count, 1u);
-            batch.stopped[place] = number;
-            batch.stopped_room[place] = min(resting + stop - first - done, batch.order_capacity);
-        }
+        if (lane == 0) note_stopped(batch, number, resting, stop - first - done);
         return;
     }
-    const uint32 here = match_messages(run, staged, first + done, stop);
+    const uint32 here = match_messages(run, shared.staged, first + done, stop);
     put_down(run, number, here, stop - first - done - here);
 }

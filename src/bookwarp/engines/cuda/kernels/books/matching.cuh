@@ -5,7 +5,8 @@
 struct Run {
     const Batch& batch;
     Book& book;
-    Event* next_event;
+    Event* events;
+    uint32 event_count;
     uint32 lane;
     uint32 counted;  // of the counter whose column is this lane; lots are counted beside
     int64 lots;
@@ -20,8 +21,12 @@ DEVICE void emit(Run& run, EventType type, uint64 order_id, int32 side, int64 pr
                  uint32 reason = NONE) {
 #if EVENTS
     const uint32 codes = type | ((uint32)side & 0xFF) << 8 | reason << 16 | run.op << 24;
-    if (run.lane == 0) *run.next_event = {order_id, price, qty, run.message, codes};
-    run.next_event += 1;
+    Piece* out = (Piece*)(run.events + run.event_count);
+    if (run.lane == 0) {
+        out[0] = {order_id, (uint64)price};
+        out[1] = {(uint64)qty, (uint64)codes << 32 | run.message};
+    }
+    run.event_count += 1;
 #endif
 }
 
@@ -38,7 +43,7 @@ DEVICE void cancelled(Run& run, const Order& order, uint32 reason) {
 
 DEVICE Order resting_order(const Book& book, int32 at) {
     return {book.id_of(at), book.price_of(at), book.qty_of(at), book.filled_of(at),
-            book.owner_of(at), book.side_of(at), book.tif_of(at), false};
+            book.owner_of(at), book.side_of(at), book.tif_of(at), false, 0};
 }
 
 DEVICE bool keeps_place(const Order& order, int64 price, int64 qty) {
@@ -86,10 +91,10 @@ DEVICE uint32 reject_modify(Run& run, int32 at, int64 asked, const Order& order,
 }
 
 // Accept a new order. Returns whether it goes on to trade.
-DEVICE bool enter_new(Run& run, const Message& message, uint64 owner, Order& order) {
+DEVICE bool enter_new(Run& run, const Message& message, int32 tick, uint64 owner, Order& order) {
     const bool market = byte_of(message.codes, 2) == MARKET;
     order = {message.order_id, market ? 0 : message.price, message.qty, 0, owner,
-             signed_byte(message.codes, 1), byte_of(message.codes, 3), market};
+             signed_byte(message.codes, 1), byte_of(message.codes, 3), market, tick};
     const uint32 reason = reject_new(run, order);
     if (reason) {
         reject(run, order.order_id, order.side, order.price, order.qty, reason);
@@ -97,7 +102,7 @@ DEVICE bool enter_new(Run& run, const Message& message, uint64 owner, Order& ord
     }
     count(run, COUNT_ACCEPTED);
     emit(run, ACCEPTED, order.order_id, order.side, order.price, order.qty);
-    if (order.tif == FOK && run.book.fillable(order) < order.qty) {
+    if (order.tif == FOK && !run.book.can_fill_whole(order)) {
         cancelled(run, order, FILL_OR_KILL);
         return false;
     }
@@ -116,7 +121,7 @@ DEVICE void cancel_order(Run& run, const Message& message) {
 }
 
 // Change a resting order where it is, or take it out. Returns whether it comes in again.
-DEVICE bool modify_order(Run& run, const Message& message, Order& order) {
+DEVICE bool modify_order(Run& run, const Message& message, int32 tick, Order& order) {
     const int32 at = run.book.find(message.order_id);
     if (at == NO_ORDER) {
         reject(run, message.order_id, 0, message.price, message.qty, UNKNOWN_ID);
@@ -125,6 +130,7 @@ DEVICE bool modify_order(Run& run, const Message& message, Order& order) {
     const Order before = resting_order(run.book, at);
     order = before;
     order.price = message.price;
+    order.tick = tick;
     order.qty = message.qty - (TRACK_FILLED ? before.filled : 0);
     const uint32 reason = reject_modify(run, at, message.qty, before, order);
     if (reason) {
@@ -191,7 +197,8 @@ DEVICE void place_rest(Run& run, Order& order) {
     }
 }
 
-DEVICE void apply_message(Run& run, const Message& message, uint64 owner) {
+// `tick` is the message's price as a book in slots counts it.
+DEVICE void apply_message(Run& run, const Message& message, int32 tick, uint64 owner) {
     run.message = message.place;
     run.op = op_of(message);
     if (run.op == CANCEL) {
@@ -199,8 +206,8 @@ DEVICE void apply_message(Run& run, const Message& message, uint64 owner) {
         return;
     }
     Order order;
-    const bool comes_in = run.op == NEW ? enter_new(run, message, owner, order)
-                                        : modify_order(run, message, order);
+    const bool comes_in = run.op == NEW ? enter_new(run, message, tick, owner, order)
+                                        : modify_order(run, message, tick, order);
     if (!comes_in) return;
     trade(run, order);
     if (order.qty > 0) place_rest(run, order);

@@ -10,6 +10,7 @@ struct Order {
     int32 side;
     uint32 tif;
     bool market;
+    int32 tick;  // the price, as a book in slots counts it: from its base
 };
 
 DEVICE int32 signed_byte(uint32 codes, uint32 place) {

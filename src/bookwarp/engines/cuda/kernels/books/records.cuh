@@ -54,6 +54,9 @@ struct alignas(16) Event {
     uint32 codes;  // type, side, reason, op
 };
 
+// Sixteen bytes: what a thread reads or writes at a time.
+struct alignas(16) Piece { uint64 first, second; };
+
 // A resting order between two batches. Of a book: bids, then asks, by priority.
 struct alignas(16) Resting {
     uint64 order_id;
