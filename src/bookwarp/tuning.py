@@ -50,7 +50,8 @@ def tune(
         ParameterError: a parameter is outside its domain, before any work.
         EngineError: the cuda engine does not work here, or two kernels differ in a bit.
 
-    Cost: some ten kernels are compiled, each a fraction of a second, and run `trials` + 1 times.
+    Cost: up to some fifty kernels are compiled, each a fraction of a second, and run `trials` + 1
+    times.
     """
     _check_count("trials", trials, _MOST_TRIALS)
     for name in _FIXED:
