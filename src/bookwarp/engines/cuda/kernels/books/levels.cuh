@@ -2,7 +2,7 @@
 // through a hash table of chains; price levels with their orders in a list; the levels of a side
 // sorted, best last, where most of what happens happens.
 //
-// All lanes do the same, but for looking through sorted levels and moving them, 32 at a time.
+// All lanes read the same, but for looking through sorted levels and moving them, 32 at a time.
 
 struct Node {
     uint64 id;
@@ -115,35 +115,37 @@ struct Book {
         Level& level = levels[nodes[node].level];
         const int64 lots = level.lots - nodes[node].qty + qty;
         meet();
-        level.lots = lots;
-        nodes[node].qty = qty;
+        if (lane == 0) {
+            level.lots = lots;
+            nodes[node].qty = qty;
+        }
+        meet();
     }
 
     DEVICE_MEMBER void reduce(int32 node, int64 lots) {
         const int64 filled = nodes[node].filled + lots;
         set_qty(node, nodes[node].qty - lots);
-        if (TRACK_FILLED) nodes[node].filled = filled;
+        if (TRACK_FILLED && lane == 0) nodes[node].filled = filled;
+        meet();
     }
 
     DEVICE_MEMBER void remove(int32 node) {
         const Node gone = nodes[node];
         const Level level = levels[gone.level];
         unchain(node, gone);
+        if (lane == 0) {
+            nodes[node].chained = free_node;
+            if (gone.before != NO_ORDER) nodes[gone.before].behind = gone.behind;
+            if (gone.behind != NO_ORDER) nodes[gone.behind].before = gone.before;
+            levels[gone.level] = {level.price, level.lots - gone.qty,
+                                  gone.before == NO_ORDER ? gone.behind : level.first,
+                                  gone.behind == NO_ORDER ? gone.before : level.last,
+                                  level.orders - 1, 0};
+        }
         meet();
-        nodes[node].chained = free_node;
         free_node = node;
         live -= 1;
-        if (level.orders == 1) {
-            remove_level(gone.side, gone.level, level.price);
-            return;
-        }
-        Level& kept = levels[gone.level];
-        kept.orders = level.orders - 1;
-        kept.lots = level.lots - gone.qty;
-        if (gone.before == NO_ORDER) kept.first = gone.behind;
-        else nodes[gone.before].behind = gone.behind;
-        if (gone.behind == NO_ORDER) kept.last = gone.before;
-        else nodes[gone.behind].before = gone.before;
+        if (level.orders == 1) remove_level(gone.side, gone.level, level.price);
     }
 
     DEVICE_MEMBER void append(const Order& order) { insert(order, false); }
@@ -158,14 +160,17 @@ struct Book {
         const int32 before = in_front ? NO_ORDER : level.last;
         const int32 behind = in_front ? level.first : NO_ORDER;
         meet();
-        nodes[node] = {order.order_id, order.qty, order.filled, order.owner, at, before, behind,
-                       chained, order.side, order.tif};
-        buckets[bucket] = node;
-        if (before != NO_ORDER) nodes[before].behind = node;
-        if (behind != NO_ORDER) nodes[behind].before = node;
-        levels[at] = {level.price, level.lots + order.qty, in_front ? node : level.first,
-                      in_front ? level.last : node, level.orders + 1, 0};
-        if (level.orders == 0) levels[at].first = levels[at].last = node;
+        if (lane == 0) {
+            nodes[node] = {order.order_id, order.qty, order.filled, order.owner, at, before, behind,
+                           chained, order.side, order.tif};
+            buckets[bucket] = node;
+            if (before != NO_ORDER) nodes[before].behind = node;
+            if (behind != NO_ORDER) nodes[behind].before = node;
+            levels[at] = {level.price, level.lots + order.qty,
+                          before == NO_ORDER ? node : level.first,
+                          behind == NO_ORDER ? node : level.last, level.orders + 1, 0};
+        }
+        meet();
         live += 1;
     }
 
@@ -193,8 +198,7 @@ struct Book {
         for (uint32 level = 0; level < count; ++level) {
             const bool empty = level >= own.count;
             const Level here = empty ? Level{NO_PRICE, 0} : levels[own.levels[own.count - 1 - level]];
-            out[4 * level] = here.price;
-            out[4 * level + 1] = here.lots;
+            if (lane == 0) out[4 * level] = here.price, out[4 * level + 1] = here.lots;
         }
     }
 
@@ -237,8 +241,12 @@ struct Book {
                 const Level level = levels[own.levels[left - 1]];
                 for (int32 node = level.first; node != NO_ORDER; node = nodes[node].behind) {
                     const Node& here = nodes[node];
-                    *rows++ = {here.id, level.price, here.qty, here.filled, here.owner, book,
-                               ((uint32)side & 0xFF) | here.tif << 8};
+                    const uint32 codes = ((uint32)side & 0xFF) | here.tif << 8;
+                    if (lane == 0) {
+                        *rows = {here.id, level.price, here.qty, here.filled, here.owner, book,
+                                 codes};
+                    }
+                    rows += 1;
                 }
             }
         }
@@ -249,7 +257,8 @@ struct Book {
         int32* link = buckets + bucket_of(gone.id);
         while (*link != node) link = &nodes[*link].chained;
         meet();
-        *link = gone.chained;
+        if (lane == 0) *link = gone.chained;
+        meet();
     }
 
     DEVICE_MEMBER int32 take_node() {
@@ -282,10 +291,13 @@ struct Book {
             above = from;
         }
         meet();
-        own.prices[place] = price;
-        own.levels[place] = level;
+        if (lane == 0) {
+            own.prices[place] = price;
+            own.levels[place] = level;
+            levels[level] = {price, 0, NO_ORDER, NO_ORDER, 0, 0};
+        }
+        meet();
         own.count += 1;
-        levels[level] = {price, 0, NO_ORDER, NO_ORDER, 0, 0};
         level_count += 1;
         return level;
     }
@@ -306,7 +318,8 @@ struct Book {
         }
         own.count -= 1;
         level_count -= 1;
-        levels[level].first = free_level;
+        if (lane == 0) levels[level].first = free_level;
+        meet();
         free_level = level;
     }
 };

@@ -259,17 +259,21 @@ struct Book {
 
     DEVICE_MEMBER void set_qty(int32 slot, int64 qty) {
         meet();
-        slots->qty[slot] = qty;
+        if (lane == 0) slots->qty[slot] = qty;
+        meet();
     }
 
     // Take lots, fewer than it has, off an order, because they traded.
     DEVICE_MEMBER void reduce(int32 slot, int64 lots) {
         const int64 qty = qty_of(slot), filled = filled_of(slot);
         meet();
-        slots->qty[slot] = qty - lots;
+        if (lane == 0) {
+            slots->qty[slot] = qty - lots;
 #if TRACK_FILLED
-        slots->filled[slot] = filled + lots;
+            slots->filled[slot] = filled + lots;
 #endif
+        }
+        meet();
     }
 
     DEVICE_MEMBER void remove(int32 slot) {
@@ -278,7 +282,8 @@ struct Book {
         level_count -= is_alone(slot);
 #endif
         meet();
-        slots->key[slot] = 0;
+        if (lane == 0) slots->key[slot] = 0;
+        meet();
         used &= ~bit_here(slot);
         live -= 1;
         if (key == best_bid) see_best(BUY);
@@ -293,16 +298,19 @@ struct Book {
         const uint32 free = ~used & ((1u << SLOTS_PER_LANE) - 1);
         const int32 slot = largest(free ? (int32)slot_of(__ffs(free) - 1) : NO_ORDER);
         meet();
-        slots->id[slot] = order.order_id;
-        slots->qty[slot] = order.qty;
-        slots->key[slot] = key;
-        slots->tag[slot] = next_age << 9 | (uint32)slot << 1 | (order.tif == POST_ONLY ? 1 : 0);
+        if (lane == 0) {
+            slots->id[slot] = order.order_id;
+            slots->qty[slot] = order.qty;
+            slots->key[slot] = key;
+            slots->tag[slot] = next_age << 9 | (uint32)slot << 1 | (order.tif == POST_ONLY ? 1 : 0);
 #if TRACK_FILLED
-        slots->filled[slot] = order.filled;
+            slots->filled[slot] = order.filled;
 #endif
 #if STP
-        slots->owner[slot] = order.owner;
+            slots->owner[slot] = order.owner;
 #endif
+        }
+        meet();
         used |= bit_here(slot);
         best_bid = max(best_bid, key);
         best_ask = min(best_ask, key);
@@ -315,8 +323,11 @@ struct Book {
     DEVICE_MEMBER void write_depth(int32 side, int64* out, uint32 levels) const {
         int32 key = side == BUY ? best_bid : best_ask;
         for (uint32 level = 0; level < levels; ++level) {
-            out[4 * level] = key ? base + tick_of_key(key) : NO_PRICE;
-            out[4 * level + 1] = key ? lots_at_key(slots, lane, used, key) : 0;
+            const int64 lots = key ? lots_at_key(slots, lane, used, key) : 0;
+            if (lane == 0) {
+                out[4 * level] = key ? base + tick_of_key(key) : NO_PRICE;
+                out[4 * level + 1] = lots;
+            }
             if (key) key = key_beyond(key);
         }
     }

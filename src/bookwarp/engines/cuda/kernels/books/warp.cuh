@@ -1,6 +1,6 @@
-// A warp owns a book. What is the same in all lanes is held by all of them, and all lanes write it
-// to memory alike; so a lane reads what it wrote itself. Between reading a word and writing it
-// there is something that all lanes take part in (`meet` if nothing else).
+// A warp owns a book. What is the same in all lanes is held by all of them; to memory the first lane
+// writes it, and `meet` stands between that and what others read there, before and after. Where lanes
+// are together anyway, which the compiler knows, it costs nothing.
 
 DEVICE void meet() { __syncwarp(); }
 
