@@ -12,18 +12,26 @@ from cases import Case, Group
 from contender import Outcome, call_auction, outcome_of
 from gpu import gpu_present, time_on_stream
 
+from bookwarp.engines.cuda.kernel_key import Arrangement, choose_key
 from bookwarp.engines.registry import engine_class, engine_status
 from bookwarp.simulation import Simulation
 from bookwarp.spec.record import RecordPlan
 
 
 class CudaEngine:
-    """bookwarp's engine on a GPU, all steps of a run in one call, on a stream of ours."""
+    """bookwarp's engine on a GPU, all steps of a run in one call, on a stream of ours.
+
+    Args:
+        arrangement: how it puts markets on warps; as it chooses to, if None.
+    """
 
     name = "cuda"
     same_draws = True
     on_device = True
     slow_to_build = False
+
+    def __init__(self, arrangement: Arrangement | None = None) -> None:
+        self._arrangement = arrangement
 
     def unavailable(self) -> str | None:
         return engine_status().get(self.name, "this version of bookwarp has no such engine")
@@ -46,6 +54,10 @@ class CudaEngine:
         plan = RecordPlan.of(auction, case.record)
         stream = make_current().create_stream()
         engine: Any = engine_class(self.name)(auction, plan, cuda_stream=stream)
+        if self._arrangement is not None:
+            flags = {"wide_lots": False, "recording": plan.has_rows, "shape": engine.shape}
+            counts = auction.type_counts()
+            engine.use(choose_key(auction, counts, arrangement=self._arrangement, **flags))
         rows = plan.allocate(auction, plan.rows(0, steps))
         seconds, kernel_seconds = time_on_stream(
             lambda: engine.run(steps, rows), int(stream.handle), engine.wait

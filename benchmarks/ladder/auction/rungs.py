@@ -36,6 +36,8 @@ class Rung:
     """Files that make up the kernel, in order; none where another contender is the rung."""
     contender: str | None = None
     """That contender, as benchmarks/contenders.py calls it."""
+    markets_per_warp: int | None = None
+    """Markets that the engine is made to put on a warp."""
     macros: Mapping[str, int] = field(default_factory=dict)
     threads: int | None = 32
     """Threads of a block; None for one a level, in whole warps."""
@@ -210,12 +212,31 @@ RUNGS = (
         markets_per_block=2,
     ),
     Rung(
-        "product",
-        "the kernel of the engine",
+        "one sum",
+        "momentum and maker orders in the same packed bytes as noise: one sum for all; rounds "
+        "of makers alone draw a size and no more (the engine's kernel, two markets a warp)",
         "products",
-        1.15,
-        "its first round of Philox is made once a step, the rounds without noise agents count "
-        "no slots, additions go with multiplications: 352 issue slots a market instead of 405",
+        1.2,
+        "331 issue slots a market instead of 405: no sums by shuffles are left",
+        contender="cuda",
+        markets_per_warp=2,
+    ),
+    Rung(
+        "four markets",
+        "a quarter of a warp for a market, two levels a lane (the engine's kernel)",
+        "one sum",
+        1.25,
+        "263 issue slots a market instead of 331: the auction of four costs little more than "
+        "that of two; half as many warps hide half the latency",
+        contender="cuda",
+        markets_per_warp=4,
+    ),
+    Rung(
+        "product",
+        "the engine as it chooses",
+        "four markets",
+        1.0,
+        "it puts four markets on a warp at these sizes",
         contender="cuda",
     ),
 )

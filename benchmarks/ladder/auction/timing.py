@@ -6,10 +6,12 @@ from cases import Case, Group
 from checks import ParityError, check_small
 from contender import Contender, Outcome, call_auction
 from contenders import CONTENDERS
-from device_contenders import Baseline, make_current
+from device_contenders import Baseline, CudaEngine, make_current
 from gpu import describe_gpu, gpu_present, time_on_stream
 from measure import time_row
 from rungs import Rung
+
+from bookwarp.engines.cuda.kernel_key import Arrangement
 
 Row = dict[str, Any]
 
@@ -49,6 +51,8 @@ def engine_name(rung: Rung) -> str:
 
 def contender_of(rung: Rung) -> Contender:
     """Return what runs a rung."""
+    if rung.contender == "cuda" and rung.markets_per_warp:
+        return CudaEngine(Arrangement(rung.markets_per_warp, draws_ahead=False))
     return CONTENDERS[rung.contender] if rung.contender else LadderBaseline(rung)
 
 

@@ -72,7 +72,7 @@ class CudaEngine:
         markets = lay_out_markets(auction, self._type_counts, plan)
         slices = split_markets(markets, auction.agent_types, plan, len(numbers))
         self.gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
-        self._shape = GpuShape(
+        self.shape = GpuShape(
             sum(gpu.multiprocessors for gpu in self.gpus),
             min(gpu.blocks_per_multiprocessor for gpu in self.gpus),
         )
@@ -274,7 +274,7 @@ class CudaEngine:
             self._type_counts,
             wide_lots=wide,
             recording=recording,
-            shape=self._shape,
+            shape=self.shape,
             arrangement=arrangement,
         )
 
