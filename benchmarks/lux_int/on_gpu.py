@@ -19,7 +19,10 @@ class ParityError(Exception):
 
 
 class Words:
-    """Words of 32 bits on the current GPU."""
+    """Words of 32 bits on the current GPU.
+
+    What is written is there on return: kernels run on a stream that does not wait for copies.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -29,6 +32,7 @@ class Words:
     def write(self, array: np.ndarray) -> None:
         data = np.ascontiguousarray(array)
         call_driver("cuMemcpyHtoD", self.pointer, data.ctypes.data, data.nbytes)
+        call_driver("cuCtxSynchronize")
 
     def read(self) -> np.ndarray:
         array = np.empty(self.count, WORD)
@@ -37,6 +41,7 @@ class Words:
 
     def fill(self, word: int) -> None:
         call_driver("cuMemsetD32", self.pointer, word, self.count)
+        call_driver("cuCtxSynchronize")
 
 
 class ManyBooks:
@@ -102,8 +107,6 @@ class ManyBooks:
         """
         self._remaining.fill(_POISON)
         self._fills.fill(_POISON)
-        # Else the poison, on a stream of its own, could be written over what was matched.
-        call_driver("cuCtxSynchronize")
         self.prepare(form)()
         call_driver("cuCtxSynchronize")
         for found, wanted, uploaded in self._wanted:
