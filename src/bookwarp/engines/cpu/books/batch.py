@@ -43,7 +43,8 @@ class Batch:
             blocks[number] = reserve(blocks[number], rules, int(self._entering[number]))
         self._blocks = blocks
         self._rules = lay_out_rules(rules)
-        self._owners = read_only(np.empty(0, np.uint64) if owners is None else owners)
+        given = np.empty(0, np.uint64) if owners is None else owners
+        self._owners = read_only(given, np.dtype(np.uint64))
         # What is not used of this is never touched. A single book has its messages in order.
         self._places = np.empty(len(self._dealt.books), np.uint32)
         self._starts = np.empty(self._books + len(self._dealt.entering), np.int64)
@@ -110,8 +111,12 @@ class Batch:
         return Matched(events, np.concatenate([[0], np.cumsum(self._event_counts)]), depth)
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that kernels see as read only, so that they are compiled for no other."""
-    view = array.view()
+def read_only(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return a view that kernels are compiled for: read only, and of this very type.
+
+    Two types that are equal to NumPy may be two to Numba: what was read from a file does not know
+    that it is aligned.
+    """
+    view = array.view(dtype)
     view.flags.writeable = False
     return view

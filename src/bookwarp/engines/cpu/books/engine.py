@@ -14,6 +14,7 @@ from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.book_state import RESTING, BookState
 from bookwarp.spec.errors import EngineError
 from bookwarp.spec.events import Matched
+from bookwarp.spec.orders import ORDER
 
 # Blocks a thread gets, so that one that is held up does not hold up the batch.
 _BLOCKS_PER_THREAD = 8
@@ -46,7 +47,7 @@ class CpuBookEngine:
         """Match one batch."""
         threads = min(self._threads, 1 + len(orders) // _MESSAGES_PER_THREAD)
         with _says_if_memory_lacks():
-            dealt = deal(read_only(orders), self._books, self._shift, threads)
+            dealt = deal(read_only(orders, ORDER), self._books, self._shift, threads)
             batch = Batch(dealt, self._books, self._shift)
             batch.allocate(self._blocks, self._rules, owners, events, levels, threads)
         on_threads(threads, batch.match_blocks, range(threads))
@@ -68,7 +69,7 @@ class CpuBookEngine:
         """Continue from a copy of `state`."""
         with _says_if_memory_lacks():
             blocks = self._empty_blocks()
-            orders = read_only(state.orders)
+            orders = read_only(state.orders, RESTING)
             for number, (first, stop) in enumerate(pairwise(self._first_books)):
                 given = orders[slice(*state.order_offsets[[first, stop]])]
                 block = blocks[number] = reserve(blocks[number], self._rules, len(given))

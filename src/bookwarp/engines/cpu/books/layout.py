@@ -43,18 +43,24 @@ LEVEL_NODE = np.dtype(
 tree. Of a free node, `first` is the next free."""
 
 DIGIT_BITS = 5
-"""Bits of a price that a node of the tree looks at. Measured: benchmarks/ladder/books."""
+"""Bits of a price that a node of the tree looks at, at most 6. A digit more is some 6 % faster in a
+dense book, and takes up to 1.8 times the memory in a sparse one: benchmarks/ladder/books."""
 
-TREE_NODE = np.dtype(
-    [
-        ("prefix", np.uint64),
-        ("mask", np.uint32),
-        ("parent", np.int32),
-        ("shift", np.int32),
-        ("unused", np.int32),
-        ("child", np.int32, (1 << DIGIT_BITS,)),
-    ]
-)
+
+def tree_node(digit_bits: int) -> np.dtype:
+    """Return the record of a node that looks at so many bits."""
+    return np.dtype(
+        [
+            ("prefix", np.uint64),
+            ("mask", np.uint64),
+            ("parent", np.int32),
+            ("shift", np.int32),
+            ("child", np.int32, (1 << digit_bits,)),
+        ]
+    )
+
+
+TREE_NODE = tree_node(DIGIT_BITS)
 """A node of a tree of prices. Of a free node, `parent` is the next free."""
 
 SIDE = np.dtype([("best_key", np.uint64), ("best", np.int32), ("root", np.int32)])

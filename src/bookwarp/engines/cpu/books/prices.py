@@ -56,7 +56,7 @@ def digit_at(key, shift):  # type: ignore[no-untyped-def]
 @inlined
 def has_digit(node, digit):  # type: ignore[no-untyped-def]
     """Say whether there is anything below a digit of a node."""
-    return (np.uint64(node.mask) >> digit) & _ONE != _ZERO
+    return (node.mask >> digit) & _ONE != _ZERO
 
 
 @inlined
@@ -90,7 +90,7 @@ def hang_node(block, side, parent, key, index):  # type: ignore[no-untyped-def]
         return
     above = block.nodes[parent]
     digit = digit_at(key, above.shift)
-    above.mask = np.uint64(above.mask) | (_ONE << digit)
+    above.mask |= _ONE << digit
     above.child[digit] = index
 
 
@@ -152,7 +152,7 @@ def drop_leaf(block, side, leaf):  # type: ignore[no-untyped-def]
         block.sides[side].root = NOBODY
         return
     fork = block.nodes[parent]
-    mask = np.uint64(fork.mask) & ~(_ONE << digit_at(key, fork.shift))
+    mask = fork.mask & ~(_ONE << digit_at(key, fork.shift))
     fork.mask = mask
     if mask & (mask - _ONE) == _ZERO:
         branch = np.int64(fork.child[lowest_bit(mask)])
@@ -185,7 +185,7 @@ def add_level(block, side, key, leaf):  # type: ignore[no-untyped-def]
     level.key, level.qty, level.leaf = key, 0, leaf
     level.first = level.last = NOBODY
     digit = digit_at(key, 0)
-    node.mask = np.uint64(node.mask) | (_ONE << digit)
+    node.mask |= _ONE << digit
     node.child[digit] = index
     if key < block.sides[side].best_key or block.sides[side].best == NOBODY:
         block.sides[side].best_key, block.sides[side].best = key, index
@@ -199,7 +199,7 @@ def leave_level(block, side, index):  # type: ignore[no-untyped-def]
     level = block.levels[index]
     leaf = np.int64(level.leaf)
     node = block.nodes[leaf]
-    mask = np.uint64(node.mask) & ~(_ONE << digit_at(level.key, 0))
+    mask = node.mask & ~(_ONE << digit_at(level.key, 0))
     node.mask = mask
     level.first = block.room[FREE_LEVEL]
     block.room[FREE_LEVEL] = index
@@ -222,8 +222,8 @@ def lowest_level(block, index):  # type: ignore[no-untyped-def]
     """Return the best level below a node."""
     node = block.nodes[index]
     while node.shift != 0:
-        node = block.nodes[node.child[lowest_bit(np.uint64(node.mask))]]
-    return np.int64(node.child[lowest_bit(np.uint64(node.mask))])
+        node = block.nodes[node.child[lowest_bit(node.mask)]]
+    return np.int64(node.child[lowest_bit(node.mask)])
 
 
 @inlined
@@ -235,7 +235,7 @@ def next_level(block, index):  # type: ignore[no-untyped-def]
         node = block.nodes[above]
         digit = digit_at(key, node.shift)
         # Two shifts, since one by the width of the word has no meaning.
-        later = (np.uint64(node.mask) >> digit) >> _ONE
+        later = (node.mask >> digit) >> _ONE
         if later != _ZERO:
             child = np.int64(node.child[digit + _ONE + lowest_bit(later)])
             return child if node.shift == 0 else lowest_level(block, child)
