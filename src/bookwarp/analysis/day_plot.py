@@ -31,6 +31,8 @@ _MARGIN = 0.35
 """Room above and below them, as a share of their range."""
 _LEAST_SPREADS = 6
 """Or as many typical spreads, if that is more."""
+_LEAST_MARGIN = 1e-9
+"""Or this share of the price, or floats would not tell the ends apart."""
 _DAY_NS = 86_400 * 10**9
 _FULL_LOTS = 98.0
 """Percentile of depth that gets the darkest colour."""
@@ -40,24 +42,8 @@ _VOLUME_BARS = 120
 _TIME_MARKS = 10
 """Marks of time, at most."""
 _TIME_STEPS = (
-    1e-6,
-    1e-5,
-    1e-4,
-    1e-3,
-    0.01,
-    0.1,
-    1,
-    2,
-    5,
-    10,
-    30,
-    60,
-    120,
-    300,
-    600,
-    1800,
-    3600,
-    7200,
+    *(1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600),
+    *(1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400),
 )
 _LARGEST_DOT, _SMALLEST_DOT = 60.0, 2.0
 
@@ -108,13 +94,16 @@ def _draw_day(
     low, high = _shown_range(bests, canvas)
     tick = _tick(canvas)
     width = tick * max(1, -(-(high - low) // (tick * _MOST_BINS)))
-    edges = np.arange(low - width // 2, high + width, width)
+    # Python's integers, since any 64-bit prices may be far apart.
+    edges = np.array(
+        [float(low - width // 2 + width * n) for n in range((high - low) // width + 3)]
+    )
     seconds = _edges(cells) * (canvas.cell_ns / 1e9)
     _draw_depth(figure, prices, canvas, cells, seconds, edges, unit)
     _draw_bests(prices, seconds, bests, unit)
     _draw_trades(prices, canvas, unit)
     _draw_volume(volume, canvas, seconds)
-    prices.set_ylim(float(edges[0]) * unit, float(edges[-1]) * unit)
+    prices.set_ylim(edges[0] * unit, edges[-1] * unit)
     prices.set_xlim(seconds[0], seconds[-1])
 
 
@@ -144,7 +133,8 @@ def _shown_range(bests: np.ndarray, canvas: DayCanvas) -> tuple[int, int]:
     rest = (100 - _SHOWN_SHARE) / 2
     low, high = np.percentile(known, [rest, 100 - rest])
     typical = np.nanmedian(np.abs(spread)) if np.isfinite(spread).any() else 0.0
-    margin = max(_MARGIN * (high - low), _LEAST_SPREADS * typical, 1.0)
+    farthest = max(abs(low), abs(high))
+    margin = max(_MARGIN * (high - low), _LEAST_SPREADS * typical, _LEAST_MARGIN * farthest, 1.0)
     return math.floor(low - margin), math.ceil(high + margin)
 
 
