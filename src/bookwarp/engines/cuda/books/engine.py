@@ -200,6 +200,10 @@ class CudaBookEngine:
         with self._gpu:
             return load_kernels(key, self._gpu.arch).get_kernel(key.entry)
 
+    def _configure(self, books: int) -> Any:
+        """Return how a kernel is launched that matches some books: a warp each, a block each."""
+        return self._gpu.configure(books, LANES, 0)
+
     def _run(self, piece: _Piece) -> None:
         """Match every book, each with the first of the kernels that has room for it."""
         gpu, take = self._gpu, self._space.take
@@ -211,7 +215,7 @@ class CudaBookEngine:
             kernel = self._kernel(slots, piece.events, piece.levels)
             gpu.fill(stopped_count, 0, 4)
             pointer = take("batch", 0).pointer
-            gpu.launch(gpu.configure(count, LANES, 0), kernel, 0, pointer, chosen, rooms)
+            gpu.launch(self._configure(count), kernel, 0, pointer, chosen, rooms)
             count = int(gpu.read(stopped_count, np.empty(1, np.uint32))[0])
             if count == 0:
                 return

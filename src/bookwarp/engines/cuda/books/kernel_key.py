@@ -50,6 +50,7 @@ class MatchKey:
             "LEVEL_CAPACITY": int(self.level_capacity),
             "EVENTS": int(self.events),
             "DEPTH": int(self.depth),
+            "BLOCK": LANES,
             "BLOCKS_PER_SM": _BLOCKS_PER_SM[self.slots_per_lane],
         }
         if self.slots_per_lane:

@@ -4,6 +4,8 @@
 // lowest: count the digits of every tile, turn the counts into places, put every index at its
 // place. A warp takes consecutive indexes, so that equal digits keep their order.
 
+constexpr uint32 LANES = 32;
+constexpr uint32 ALL_LANES = 0xFFFFFFFFu;
 constexpr uint32 WARPS = BLOCK / LANES;
 constexpr uint32 DIGITS = 256;
 constexpr uint32 ROUNDS = TILE / BLOCK;  // of 32 indexes for each warp

@@ -87,7 +87,7 @@ struct Book {
             const bool inside = lane < above;
             const int64 here = inside ? own.prices[above - 1 - lane] : price;
             const bool better = inside && (side == BUY ? here >= price : here <= price);
-            const uint32 same_or_better = __popc(__ballot_sync(ALL_LANES, better));
+            const uint32 same_or_better = count_lanes(better);
             if (same_or_better < LANES) return above - same_or_better;
         }
     }

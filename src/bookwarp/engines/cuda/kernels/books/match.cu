@@ -116,8 +116,9 @@ DEVICE void put_down(Run& run, uint32 book, uint32 done_here, uint32 left) {
     const Batch& batch = run.batch;
     run.book.store(rows_of(batch, book), book);
     int64* counters = batch.counters + (uint64)book * COUNTERS;
-    if (run.lane == COUNT_MESSAGES) run.counted += done_here;
-    if (run.lane < COUNTERS && run.lane != COUNT_LOTS) counters[run.lane] += run.counted;
+    run.counted.add(COUNT_MESSAGES, done_here);
+    run.counted.add_to(counters);
+    meet();
     if (run.lane != 0) return;
     counters[COUNT_LOTS] = run.lots;
     batch.flags[book] = run.flags;
@@ -162,12 +163,12 @@ DEVICE Batch read_batch(char* origin, const Batch* given) {
 
 // Args: null; the batch; the books to match, all if null; where a book in levels may lie, a room for
 // each of them.
-extern "C" __global__ void __launch_bounds__(LANES, BLOCKS_PER_SM)
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
 match_books(char* origin, const Batch* given, const uint32* chosen, const Room* rooms) {
-    __shared__ Shared shared;
+    BOOK_MEMORY Shared shared;
     const Batch batch = read_batch(origin, given);
-    const uint32 lane = threadIdx.x;
-    const uint32 number = chosen ? chosen[blockIdx.x] : blockIdx.x;
+    const uint32 lane = this_lane(), turn = this_turn();
+    const uint32 number = chosen ? chosen[turn] : turn;
     const uint32 first = batch.first_message[number], stop = batch.first_message[number + 1];
     const int64 row = batch.first_resting[number];
     const bool stored = batch.live[number] != NOT_STORED;
@@ -187,9 +188,9 @@ match_books(char* origin, const Batch* given, const uint32* chosen, const Room* 
 #if IN_SLOTS
     book.slots = &shared.slots;
 #else
-    book.open(rooms[blockIdx.x]);
+    book.open(rooms[turn]);
 #endif
-    Run run = {batch, book, events_of(batch, number), event_count, lane, 0, lots, flags, 0, 0};
+    Run run = {batch, book, events_of(batch, number), event_count, lane, {}, lots, flags, 0, 0};
     const Resting* rows = stored ? rows_of(batch, number) : batch.resting + row;
     if (!book.load(rows, resting)) {
         if (lane == 0) note_stopped(batch, number, resting, stop - first - done);

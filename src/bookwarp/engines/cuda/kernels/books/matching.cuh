@@ -8,14 +8,14 @@ struct Run {
     Event* events;
     uint32 event_count;
     uint32 lane;
-    uint32 counted;  // of the counter whose column is this lane; lots are counted beside
+    Counted counted;
     int64 lots;
     uint32 flags;
     uint32 message;  // index of the one under way
     uint32 op;
 };
 
-DEVICE void count(Run& run, uint32 column) { run.counted += run.lane == column; }
+DEVICE void count(Run& run, uint32 column) { run.counted.add(column, 1); }
 
 DEVICE void emit(Run& run, EventType type, uint64 order_id, int32 side, int64 price, int64 qty,
                  uint32 reason = NONE) {

@@ -13,8 +13,6 @@ typedef unsigned long long uint64;
 #define SELDOM static __device__ __noinline__
 #define DEVICE_MEMBER __device__ __forceinline__
 
-constexpr uint32 ALL_LANES = 0xFFFFFFFFu;
-constexpr uint32 LANES = 32;
 constexpr int64 INT64_MAX = 0x7FFFFFFFFFFFFFFFll;
 constexpr int64 NO_PRICE = -INT64_MAX - 1;
 constexpr int32 NO_ORDER = -1;
