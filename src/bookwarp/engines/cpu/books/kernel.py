@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bookwarp.engines.cpu.books.instructions import prefetch
 from bookwarp.engines.cpu.books.layout import EVENTS_WRITTEN, NOBODY
 from bookwarp.engines.cpu.books.matching import Log, apply_message
 from bookwarp.engines.cpu.books.prices import key_of_price, next_level, price_of_key
@@ -20,6 +21,8 @@ from bookwarp.spec.events import Counter
 _BUY, _MESSAGES = int(Side.BUY), int(Counter.MESSAGES)
 _NO_PRICE = np.int64(NO_PRICE)
 _NO_OWNER = np.uint64(0)
+# Messages of a book lie apart in their bin; one takes as long to fetch as this many to match.
+_AHEAD = 16
 
 
 @inlined
@@ -66,6 +69,8 @@ def _build(digest: str) -> Any:
                 place = row = position
                 if len(places):
                     place = np.int64(places[position])
+                    ahead = min(position + _AHEAD, len(places) - 1)
+                    prefetch(messages, np.int64(places[ahead]))
                     row = np.int64(messages[place].book)
                 message = messages[place]
                 owner = owners[row] if len(owners) else _NO_OWNER
