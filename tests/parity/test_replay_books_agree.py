@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from market_rows import copy_rows, long_stream, market_rows
 
 from bookwarp.engines.cpu.replay import ReplayBooks as CompiledBooks
+from bookwarp.engines.cpu.replay_layout import LADDER_USED
 from bookwarp.reference.replay import ReplayBooks as ReferenceBooks
-from bookwarp.spec.market_data import NO_BOOK, Oddity
+from bookwarp.spec.market_data import NO_BOOK, MarketEvent, Oddity, allocate_rows
 
 BOOKS = range(3)
 
@@ -89,3 +90,23 @@ def test_thousands_of_books_grow_one_after_the_other():
     apply_in_pieces(CompiledBooks(), copied, found, [1, 7000], False)
     np.testing.assert_array_equal(found, levels)
     np.testing.assert_array_equal(copied.oddity, rows.oddity)
+
+
+@pytest.mark.parametrize("books", [1, 7, 4000])
+@pytest.mark.parametrize("held", [0, 1, 3, 900])
+@pytest.mark.parametrize("added", [1, 5, 5000])
+def test_ladder_has_room_for_every_move(books, held, added):
+    """However the levels of a call fall on the sides, none is written behind the ladder's end."""
+    compiled = CompiledBooks()
+    for first, count in ((0, held), (held, added), (held + added, added)):
+        rows = allocate_rows(count)
+        rows.event[:], rows.side[:], rows.qty[:] = MarketEvent.ADD, 1, 1
+        rows.order_id[:] = rows.price[:] = first + np.arange(count)
+        rows.book[:] = np.arange(count) % books
+        compiled.apply(rows, np.zeros((count, 1, 4), np.int64), 0, count)
+        arrays = compiled._books
+        assert arrays.counters[LADDER_USED] <= len(arrays.keys) == len(arrays.nodes)
+        parts = np.sort(arrays.sides[arrays.sides["capacity"] > 0], order="start")
+        ends = parts["start"] + parts["capacity"]
+        assert (ends[:-1] <= parts["start"][1:]).all()
+        assert (parts["count"] <= parts["capacity"]).all()

@@ -188,3 +188,13 @@ def test_own_ids_are_none_that_live():
     rows = [(ADD, FIRST_OWN_ID, 1, 100, 3), (ADD, 2, 1, 99, 3), (EXECUTE, FIRST_OWN_ID, 1, 100, 1)]
     found, _ = orders_of(*rows)
     assert found[-1][1] == FIRST_OWN_ID + 1
+
+
+def test_opening_depth_that_is_used_up_is_forgotten():
+    rows = rows_of((EXECUTE, 9, 1, 100, 4), (DELETE, 8, 1, 100, 1), (ADD, 7, 1, 100, 1))
+    assert_orders_give_the_trades(rows, depth=[(0, 1, 100, 4)])
+
+
+def test_opening_depth_makes_room_for_an_id_of_the_data():
+    rows = rows_of((ADD, FIRST_OWN_ID, 1, 100, 4), (EXECUTE, FIRST_OWN_ID, 1, 100, 4))
+    assert_orders_give_the_trades(rows, depth=[(0, 1, 100, 4)])

@@ -154,6 +154,11 @@ def test_wrong_row_is_told(path, line, message):
     assert message in fault_of(path, text, price_unit="0.01", qty_unit="0.01")
 
 
+def test_price_between_two_ticks_is_told(path):
+    text = HEADER + "1,add,4,buy,0.50,1\n1,add,4,buy,0.60,1\n"
+    assert "row 2 has the price '0.60'" in fault_of(path, text, price_unit="0.25")
+
+
 def test_row_in_a_later_batch_is_told(path, monkeypatch):
     monkeypatch.setattr("bookwarp.io.event_batches._BLOCK_BYTES", 64)
     text = HEADER + "1,add,4,buy,1,1\n" * 50

@@ -1,10 +1,10 @@
-"""The rules of a replay, one by one, in the reference; the compiled books are held to it."""
+"""The rules of a replay, one by one, on the books of every engine."""
 
 import numpy as np
 import pytest
 from market_rows import rows_of
 
-from bookwarp.reference.replay import ReplayBooks
+from bookwarp.engines.replay_protocol import REPLAY_ENGINES, replay_books
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.market_data import NO_BOOK, ODDITIES, MarketEvent, Oddity
 
@@ -15,13 +15,31 @@ BUY, SELL = 1, -1
 NONE = Oddity(0)
 
 
-def replay(*rows, books=None, levels=1):
-    """Apply rows, and return the books, the rows with what was filled in, and the levels."""
-    books = books or ReplayBooks()
-    made = rows_of(*rows)
-    found = np.zeros((len(rows), levels, 4), np.int64)
-    assert books.apply(made, found, 0, len(rows)) == len(rows)
-    return books, made, found
+def replay(*rows, depth=(), ids_grow=True, levels=1):
+    """Apply rows to the books of every engine, which must do the same.
+
+    Returns:
+        The books, the rows with what was filled in, and the levels.
+    """
+    done = []
+    for engine in REPLAY_ENGINES:
+        books = replay_books(engine, ids_grow)
+        for side, price, qty in depth:
+            books.open_depth(0, side, price, qty)
+        made = rows_of(*rows)
+        found = np.zeros((len(rows), levels, 4), np.int64)
+        assert books.apply(made, found, 0, len(rows)) == len(rows)
+        done.append((books, made, found))
+    for books, made, found in done[1:]:
+        np.testing.assert_array_equal(found, done[0][2])
+        for column, expected in zip(made, done[0][1], strict=True):
+            np.testing.assert_array_equal(column, expected)
+        for side in (BUY, SELL):
+            assert queue(books, side) == queue(done[0][0], side)
+            np.testing.assert_array_equal(
+                books.opening_depth(0, side), done[0][0].opening_depth(0, side)
+            )
+    return done[0]
 
 
 def queue(books, side):
@@ -65,6 +83,7 @@ def test_what_a_row_leaves_to_its_order_is_filled_in():
         ((EXECUTE, 3, BUY, 99, 2), Oddity.OFF_BEST),
         ((EXECUTE, 1, BUY, 99, 2), Oddity.WRONG_PRICE),
         ((EXECUTE_AT, 1, BUY, 99, 2), NONE),
+        ((EXECUTE_AT, 1, 0, NO_PRICE, 2), NONE),
         ((EXECUTE, 1, SELL, 100, 2), Oddity.WRONG_PRICE),
         ((EXECUTE, 1, BUY, 100, 6), Oddity.TOO_MUCH),
         ((EXECUTE, 1, BUY, 100, 0), Oddity.BAD_QTY),
@@ -103,7 +122,7 @@ def test_execution_off_the_front_by_row_only():
 
 def test_ids_that_do_not_grow_say_nothing_about_age():
     rows = [(ADD, 5, BUY, 100, 5), (ADD, 2, BUY, 100, 5), (EXECUTE, 5, BUY, 100, 5)]
-    assert replay(*rows, books=ReplayBooks(False))[1].oddity.tolist() == [0, 0, 0]
+    assert replay(*rows, ids_grow=False)[1].oddity.tolist() == [0, 0, 0]
 
 
 def test_replacement_takes_the_side_and_goes_to_the_end():
@@ -131,11 +150,9 @@ def test_change_keeps_its_place_unless_it_grows_or_moves(row, expected):
 
 
 def test_opening_depth_counts_and_unknown_orders_are_taken_from_it():
-    books = ReplayBooks()
-    books.open_depth(0, BUY, 100, 7)
-    _, rows, levels = replay(
+    books, rows, levels = replay(
         (ADD, 1, BUY, 100, 5), (DELETE, 99, BUY, 100, 4), (EXECUTE, 98, BUY, 100, 4),
-        (DELETE, 97, BUY, 100, 4), books=books,
+        (DELETE, 97, BUY, 100, 4), depth=[(BUY, 100, 7)],
     )  # fmt: skip
     assert levels[:, 0, 3].tolist() == [12, 8, 5, 5]
     expected = [
@@ -148,8 +165,12 @@ def test_opening_depth_counts_and_unknown_orders_are_taken_from_it():
     assert books.opening_depth(0, BUY).size == 0
 
 
-def test_books_are_independent_of_each_other():
-    books = ReplayBooks()
+@pytest.fixture(params=REPLAY_ENGINES)
+def books(request):
+    return replay_books(request.param, True)
+
+
+def test_books_are_independent_of_each_other(books):
     rows = rows_of((ADD, 1, BUY, 100, 5), (ADD, 1, BUY, 90, 6), (DELETE, 1, 0, NO_PRICE, 0))
     rows.book[:] = 0, 1, 0
     levels = np.zeros((3, 1, 4), np.int64)
@@ -159,10 +180,10 @@ def test_books_are_independent_of_each_other():
     assert levels[1, 0].tolist() == [NO_PRICE, 0, 90, 6]
 
 
-def test_row_of_no_book_has_no_levels():
+def test_row_of_no_book_has_no_levels(books):
     rows = rows_of((MarketEvent.OTHER, 0, 0, NO_PRICE, 0), book=NO_BOOK)
     levels = np.ones((1, 2, 4), np.int64)
-    ReplayBooks().apply(rows, levels, 0, 1)
+    books.apply(rows, levels, 0, 1)
     assert levels.tolist() == [[[NO_PRICE, 0, NO_PRICE, 0]] * 2]
 
 
@@ -184,8 +205,7 @@ def test_row_of_no_book_has_no_levels():
         (CHANGE, 1, 0, 106, 5),
     ],
 )
-def test_replay_can_pause_before_a_row_that_a_matching_book_sees_otherwise(row):
-    books = ReplayBooks()
+def test_replay_can_pause_before_a_row_that_a_matching_book_sees_otherwise(books, row):
     books.open_depth(0, SELL, 105, 1)
     before = [
         *((ADD, 1, BUY, 100, 5), (ADD, 2, BUY, 100, 5), (ADD, 3, BUY, 99, 5)),
@@ -209,7 +229,7 @@ def test_replay_can_pause_before_a_row_that_a_matching_book_sees_otherwise(row):
         (MarketEvent.HIDDEN, 0, BUY, 100, 1),
     ],
 )
-def test_replay_does_not_pause_at_other_rows(row):
+def test_replay_does_not_pause_at_other_rows(books, row):
     before = [(ADD, 1, BUY, 100, 5), (ADD, 2, BUY, 100, 5), (ADD, 3, SELL, 105, 5)]
     rows = rows_of(*before, row)
-    assert ReplayBooks().apply(rows, np.zeros((4, 1, 4), np.int64), 0, 4, pause=True) == 4
+    assert books.apply(rows, np.zeros((4, 1, 4), np.int64), 0, 4, pause=True) == 4
