@@ -222,6 +222,7 @@ def test_replay_can_pause_before_a_row_that_a_matching_book_sees_otherwise(books
     [
         (ADD, 9, BUY, 104, 1),
         (EXECUTE, 1, BUY, 100, 1),
+        (EXECUTE_AT, 1, 0, NO_PRICE, 1),
         (REPLACE, 2, 0, 104, 5, 9),
         (REPLACE, 2, 0, 104, 5, 2),
         (CHANGE, 2, 0, 104, 5),
