@@ -96,10 +96,19 @@ _BY_MARKET: dict[str, Any] = {
         "open_price": Spread(40, 90),
     },
 }
-# The same where no noise order is more than three ticks off: the kernel that counts runs it.
-_BY_MARKET_NEAR: dict[str, Any] = {
-    **_BY_MARKET,
+# What the kernel that counts can run: no noise order more than three ticks off. Beside it, what the
+# most of these parameters make of every market.
+_NEAR: dict[str, Any] = {
     "parameters": {**_BY_MARKET["parameters"], "noise_spread": Spread(1, 3)},
+}
+_ALIKE: dict[str, Any] = {
+    "parameters": {
+        "max_qty": 8,
+        "noise_spread": 3,
+        "market_order_prob": 0.125,
+        "maker_half_spread": 3,
+        "open_price": 65,
+    },
 }
 _RECORDED: dict[str, Any] = {"record": ("last", "volume")}
 _FOLLOWING: dict[str, Any] = {
@@ -136,7 +145,8 @@ AUCTION = (
     _paper("64 agents", 8192, "agents", agents=64),
     _device("device: stream paper", stream="paper"),
     _device("device: parameters per market", **_BY_MARKET),
-    _device("device: parameters per market, spreads to 3", **_BY_MARKET_NEAR),
+    _device("device: parameters per market, near", **_NEAR),
+    _device("device: one value of these parameters", **_ALIKE),
     _device("device: price and volume recorded", **_RECORDED),
     _device("device: following window", **_FOLLOWING),
     _device("device: 65536 markets of 1024", 65536, agents=1024),
