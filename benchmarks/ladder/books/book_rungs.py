@@ -82,32 +82,32 @@ RUNGS = (
     ),
     Rung(
         "tree",
-        "a tree of masks, 5 bits of a price a node, instead of the ladder: any price, any book",
+        "a tree of masks, 6 bits of a price a node, instead of the ladder: any price, any book",
         "records",
         0.8,
-        "three nodes to find a level, one or two to make and unmake where an order stands alone. "
+        "two nodes to find a level, one or two to make and unmake where an order stands alone. "
         "It is no gain but what the rules ask for: the ladder takes 1 MB and has 65 536 prices. "
         "The hash table grows with the book, which costs two loads more",
         layout="tree",
     ),
     Rung(
-        "tree of 4 bits",
-        "4 bits of a price a node instead of 5",
+        "tree of 5 bits",
+        "5 bits of a price a node instead of 6",
         "tree",
-        0.92,
-        "as many nodes to go through, more of them made and unmade",
+        0.91,
+        "three nodes instead of two, and more of them made; but 152 bytes a node instead of 280",
         layout="tree",
-        digit_bits=4,
+        digit_bits=5,
         kept=False,
     ),
     Rung(
-        "tree of 6 bits",
-        "6 bits of a price a node instead of 5",
+        "tree of 4 bits",
+        "4 bits of a price a node instead of 6",
         "tree",
-        1.1,
-        "two nodes instead of three, and fewer made; but 280 bytes a node instead of 152",
+        0.84,
+        "three nodes, and more of them made; 88 bytes a node",
         layout="tree",
-        digit_bits=6,
+        digit_bits=4,
         kept=False,
     ),
     Rung(
@@ -131,17 +131,27 @@ RUNGS = (
         "rows sorted by book (a counting sort), each message fetched from where it lies",
         "as they come",
         2.0,
-        "a book stays in the first cache: of some ten lines from memory a message one is left",
+        "a book stays in the first cache: of some ten lines from memory a message one is left, "
+        "its own",
         layout="by book",
+        books=MANY_BOOKS,
+    ),
+    Rung(
+        "ahead",
+        "each message asked for 16 messages before its turn",
+        "by book",
+        2.0,
+        "the line from memory, and the page it is in, are looked for while others are matched",
+        layout="ahead",
         books=MANY_BOOKS,
     ),
     Rung(
         "bins",
         "the engine: messages copied to bins of 1 MiB first, and sorted by book in a bin",
-        "by book",
-        1.5,
-        "the last line from memory goes too, for 72 bytes more that are written one after the "
-        "other, and read",
+        "ahead",
+        1.2,
+        "no message comes from far away any more, for 72 bytes that are written one after the "
+        "other, and read again",
         books=MANY_BOOKS,
     ),
 )

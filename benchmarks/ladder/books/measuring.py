@@ -55,8 +55,12 @@ def matcher_of(rung: Rung) -> Callable[[np.ndarray], np.ndarray]:
     if rung.books > 1:
         from layouts.visits import as_they_come, by_book, match_batch
 
-        visit = {"as they come": as_they_come, "by book": by_book}[rung.layout]
-        return lambda orders: match_batch(orders, rung.books, _RULES, visit)
+        visit, ahead = {
+            "as they come": (as_they_come, 0),
+            "by book": (by_book, 0),
+            "ahead": (by_book, 16),
+        }[rung.layout]
+        return lambda orders: match_batch(orders, rung.books, _RULES, visit, ahead)
     from layouts.matcher import build_match
 
     layout = layout_of(rung.layout)

@@ -6,8 +6,10 @@ import numpy as np
 from numba import njit
 
 from bookwarp.engines.cpu.books.grouping import sort_bin
+from bookwarp.engines.cpu.books.instructions import prefetch
 from bookwarp.engines.cpu.books.layout import allocate_block, lay_out_rules, reserve
-from bookwarp.engines.cpu.books.matching import Log, apply_message
+from bookwarp.engines.cpu.books.matching import apply_message
+from bookwarp.engines.cpu.books.telling import Log
 from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.events import EVENT
 from layouts.matcher import OPTIONS
@@ -16,10 +18,12 @@ _NO_OWNER = np.uint64(0)
 
 
 @njit(**OPTIONS)
-def match_rows(block, rules, orders, rows, events, cursor):
-    """Match messages in the order of `rows`, each where it lies."""
+def match_rows(block, rules, orders, rows, events, cursor, ahead):
+    """Match messages in the order of `rows`, each where it lies, asked for so many before."""
     for position in range(len(rows)):
         row = np.int64(rows[position])
+        if ahead:
+            prefetch(orders, np.int64(rows[min(position + ahead, len(rows) - 1)]))
         message = orders[row]
         log = Log(events, cursor, 1, row, message.op)
         apply_message(block, rules, log, np.int64(message.book), message, _NO_OWNER)
@@ -37,9 +41,11 @@ def by_book(orders: np.ndarray, books: int) -> np.ndarray:
     return rows
 
 
-def match_batch(orders: np.ndarray, books: int, rules: BookRules, visit: Any) -> np.ndarray:
+def match_batch(
+    orders: np.ndarray, books: int, rules: BookRules, visit: Any, ahead: int
+) -> np.ndarray:
     """Match a batch on one thread, on all books at once; return the events in that order."""
     block = reserve(allocate_block(books, rules), rules, len(orders))
     events, cursor = np.empty(2 * len(orders), EVENT), np.zeros(1, np.int64)
-    match_rows(block, lay_out_rules(rules), orders, visit(orders, books), events, cursor)
+    match_rows(block, lay_out_rules(rules), orders, visit(orders, books), events, cursor, ahead)
     return events[: cursor[0]]

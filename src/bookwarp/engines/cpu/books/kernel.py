@@ -11,9 +11,10 @@ import numpy as np
 
 from bookwarp.engines.cpu.books.instructions import prefetch
 from bookwarp.engines.cpu.books.layout import EVENTS_WRITTEN, NOBODY
-from bookwarp.engines.cpu.books.matching import Log, apply_message
+from bookwarp.engines.cpu.books.matching import apply_message
 from bookwarp.engines.cpu.books.prices import key_of_price, next_level, price_of_key
 from bookwarp.engines.cpu.books.queue import append_order
+from bookwarp.engines.cpu.books.telling import Log
 from bookwarp.engines.cpu.compile import entry_point, inlined, source_digest
 from bookwarp.spec.codes import NO_PRICE, Side
 from bookwarp.spec.events import Counter
