@@ -39,12 +39,15 @@ from bookwarp.spec.market_data import (
 
 TYPE_WORDS = {
     **{name: name for name in event_names()},
-    **dict.fromkeys(("new", "open", "insert", "created", "a"), "add"),
+    **dict.fromkeys(("new", "open", "insert", "created", "order_created", "a"), "add"),
     **dict.fromkeys(("partial_cancel", "decrease", "x"), "reduce"),
-    **dict.fromkeys(("cancel", "cancelled", "canceled", "remove", "done", "d"), "delete"),
+    **dict.fromkeys(
+        ("cancel", "cancelled", "canceled", "remove", "done", "order_deleted", "d"), "delete"
+    ),
     **dict.fromkeys(("executed", "execution", "trade", "match", "fill", "e"), "execute"),
-    **dict.fromkeys(("modify", "modified", "changed", "update"), "change"),
+    **dict.fromkeys(("modify", "modified", "changed", "update", "order_changed"), "change"),
     **dict.fromkeys(("replaced", "u"), "replace"),
+    "received": "other",
 }
 """Words for the type of an event, and the `MarketEvent` that each stands for."""
 _SIDE_WORDS = {

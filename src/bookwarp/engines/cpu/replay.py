@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bookwarp.engines.cpu.replay_kernel import add_depth, apply_rows, list_orders
+from bookwarp.engines.cpu.replay_kernel import add_depth, apply_rows, enter_all, list_orders
 from bookwarp.engines.cpu.replay_layout import allocate_books
 from bookwarp.engines.cpu.replay_room import make_room
 from bookwarp.spec.codes import Side
@@ -25,11 +25,14 @@ class ReplayBooks:
         self._books = allocate_books()
         # No rows, so that all is compiled before the first come.
         apply_rows(self._books, allocate_rows(0), _NO_LEVELS, 0, 0, self._ids_grow, False)
+        enter_all(self._books)
+        add_depth(self._books, 0, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def open_depth(self, book: int, side: int, price: int, qty: int) -> None:
         """Add depth whose orders are not known, as a snapshot shows it."""
         self._books = make_room(self._books, book + 1, 1)
-        add_depth(self._books, _side(book, side), _key(side, price), qty)
+        key = np.array([price if side == Side.BUY else ~price], np.int64)
+        add_depth(self._books, _side(book, side), key, np.array([qty], np.int64))
 
     def apply(
         self,
@@ -89,7 +92,3 @@ class ReplayBooks:
 
 def _side(book: int, side: int) -> int:
     return 2 * book + (0 if side == Side.BUY else 1)
-
-
-def _key(side: int, price: int) -> int:
-    return price if side == Side.BUY else ~price

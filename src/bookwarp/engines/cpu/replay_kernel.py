@@ -483,12 +483,13 @@ def _build(digest: str) -> Any:
                     slot = np.int64(order.behind)
 
     @entry_point
-    def add_depth(books, side, key, qty):  # type: ignore[no-untyped-def]
+    def add_depth(books, side, keys, lots):  # type: ignore[no-untyped-def]
         """Add opening depth to a side."""
         _ = digest
-        level = enter_level(books, side, key)
-        books.levels[level].qty += qty
-        books.levels[level].opening_qty += qty
+        for i in range(len(keys)):
+            level = enter_level(books, side, keys[i])
+            books.levels[level].qty += lots[i]
+            books.levels[level].opening_qty += lots[i]
 
     @entry_point
     def list_orders(books, side, found):  # type: ignore[no-untyped-def]
