@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,7 +91,7 @@ class Replay:
         self._books = replay_books(engine, self._reader.ids_grow)
         self.counts = DayCounts()
         self.elapsed_s = 0.0
-        """Time spent so far in reading and applying rows."""
+        """Time spent so far in waiting for rows and applying them; reading goes on beside it."""
 
     @property
     def format(self) -> str:
@@ -124,7 +125,7 @@ class Replay:
         self.elapsed_s = 0.0
         apply = apply or apply_all
         began = time.perf_counter()
-        for rows in self._reader.blocks():
+        for rows in _read_ahead(self._reader.blocks()):
             levels = np.empty((rows.row_count, self.level_count, len(LEVEL_COLUMNS)), np.int64)
             if self.counts.rows == 0 and self._initial is not None:
                 self._open(rows, levels, apply)
@@ -185,6 +186,15 @@ class Replay:
         apply(self._books, first, levels[:1])
         first.event[0] = event
         apply(self._books, rows.cut(1, rows.row_count), levels[1:])
+
+
+def _read_ahead(blocks: Iterator[MarketRows]) -> Iterator[MarketRows]:
+    """Yield blocks, of which the next is read in another thread meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, None)
+        while (rows := coming.result()) is not None:
+            coming = pool.submit(next, blocks, None)
+            yield rows
 
 
 def apply_all(books: ReplayBooks, rows: MarketRows, levels: np.ndarray) -> None:

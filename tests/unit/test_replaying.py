@@ -1,7 +1,9 @@
 """Replays in one call and block by block, and all that can be made of one."""
 
+import gc
 import gzip
 import json
+import threading
 import tracemalloc
 
 import numpy as np
@@ -88,6 +90,15 @@ def test_blocks_are_the_day_in_pieces(folder, day, monkeypatch):
     orders = run.orders(side=1)
     assert orders.dtype == RESTING_ORDER
     assert orders[orders["price"] == best[0]]["qty"].sum() == best[1]
+
+
+def test_replay_that_is_left_early_leaves_no_thread(folder, monkeypatch):
+    monkeypatch.setattr(lobster, "_BLOCK_ROWS", 10)
+    before = threading.active_count()
+    for _ in bw.Replay(folder / "ABC_message.csv"):
+        break
+    gc.collect()
+    assert threading.active_count() == before
 
 
 def test_itch_books_are_by_symbol(folder):

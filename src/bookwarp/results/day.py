@@ -84,7 +84,7 @@ class Day:
     messages: Mapping[str, int]
     """Rows by the type that the data give them."""
     elapsed_s: float
-    """Time spent in reading and applying rows, compiling aside."""
+    """Time spent in waiting for rows and applying them; reading goes on beside it."""
     rows: MarketRows | None = None
     """All rows, applied; None if they were not kept."""
     levels: np.ndarray | None = None
