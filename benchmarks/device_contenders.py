@@ -16,6 +16,7 @@ from bookwarp.engines.cuda.kernel_key import Arrangement, choose_key
 from bookwarp.engines.registry import engine_class, engine_status
 from bookwarp.simulation import Simulation
 from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.state import opening_state
 
 
 class CudaEngine:
@@ -59,6 +60,10 @@ class CudaEngine:
             counts = auction.type_counts()
             engine.use(choose_key(auction, counts, arrangement=self._arrangement, **flags))
         rows = plan.allocate(auction, plan.rows(0, steps))
+        if plan.has_rows:
+            # Memory for rows is made by the first steps that record.
+            engine.run(steps, rows)
+            engine.write_state(opening_state(auction))
         seconds, kernel_seconds = time_on_stream(
             lambda: engine.run(steps, rows), int(stream.handle), engine.wait
         )

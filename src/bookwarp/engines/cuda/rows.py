@@ -125,11 +125,8 @@ class RowBuffer:
                 at += capacity * size
             self._halves.append(_Half(number, addresses, gpu.create_event()))
         self._filling, self._other = self._halves
-        piece = min(max(PIECE_BYTES, *self._row_bytes.values()), nbytes)
-        count = min(_MOST_PIECES, os.cpu_count() or 1)
-        self._pieces = [
-            _Piece(gpu.allocate_pinned(piece), gpu.create_event()) for _ in range(count)
-        ]
+        self._piece_bytes = min(max(PIECE_BYTES, *self._row_bytes.values()), nbytes)
+        self._pieces: list[_Piece] = []
         self._table = Memory(gpu, 2 * capacity * ROWS.itemsize)
         gpu.write(self._table, self._lay_out(plan, shapes))
 
@@ -175,6 +172,11 @@ class RowBuffer:
         """Copy the rows of a half piece by piece, and each on a thread of its own from there."""
         if not half.sent:
             return
+        if not self._pieces:
+            # Not before: the kernels do not wait for this memory, which takes some milliseconds.
+            for _ in range(min(_MOST_PIECES, os.cpu_count() or 1)):
+                memory = self._gpu.allocate_pinned(self._piece_bytes)
+                self._pieces.append(_Piece(memory, self._gpu.create_event()))
         for piece in self._pieces:
             piece.busy = None  # whatever came of it, if an earlier delivery was interrupted
         with ThreadPoolExecutor(len(self._pieces)) as threads:
@@ -194,7 +196,7 @@ class RowBuffer:
     def _cut(self, half: _Half) -> Iterator[tuple[str, range]]:
         """Yield name and rows of each piece of a half."""
         for name, size in self._row_bytes.items():
-            count = max(1, self._pieces[0].memory.nbytes // max(1, size))
+            count = max(1, self._piece_bytes // max(1, size))
             for first in range(0, half.used, count):
                 yield name, range(first, min(first + count, half.used))
 
