@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.compile import entry_point, source_digest
 from bookwarp.spec.orders import ORDER, Kind, Op, TimeInForce
 
@@ -33,12 +34,13 @@ def _build(digest: str) -> Any:
         """Count the messages `first` .. `stop` by bin; `counts` is int64 [bin, 2], of zeros."""
         _ = digest  # in the closure, and so in the key of the cache
         for row in range(first, stop):
-            message = orders[row]
+            message = at(orders, row)
             number = np.int64(message.book) >> shift
-            rests = message.tif == _GTC or message.tif == _POST_ONLY
-            enters = message.op == _NEW and message.kind != _MARKET and rests
+            # By arithmetic: to guess each of these takes longer.
+            rests = np.int64(message.tif == _GTC) | np.int64(message.tif == _POST_ONLY)
+            is_new = np.int64(message.op == _NEW) & np.int64(message.kind != _MARKET)
             counts[number, _MESSAGES] += 1
-            counts[number, _ENTERING] += np.int64(enters)
+            counts[number, _ENTERING] += is_new & rests
 
     @entry_point
     def deal_messages(orders, first, stop, shift, places, messages, books):  # type: ignore[no-untyped-def]
@@ -54,12 +56,14 @@ def _build(digest: str) -> Any:
         """
         _ = digest
         for row in range(first, stop):
-            book = orders[row].book
+            message = at(orders, row)
+            book = message.book
             number = np.int64(book) >> shift
             place = places[number]
-            messages[place] = orders[row]
-            messages[place].book = row
-            books[place] = book
+            dealt = np.uint64(place)
+            messages[dealt] = message
+            messages[dealt].book = row
+            books[dealt] = book
             places[number] = place + 1
 
     @entry_point

@@ -14,6 +14,7 @@ from bookwarp.engines.cpu.books.layout import (
     NOBODY,
     TABLE_USED,
 )
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.compile import inlined
 
 # 2^64 over the golden ratio: multiplying by it spreads ids that follow each other.
@@ -32,7 +33,7 @@ def hash_id(order_id):  # type: ignore[no-untyped-def]
 @inlined
 def find_order(block, book, order_id):  # type: ignore[no-untyped-def]
     """Return the index of an order, and its place in the part of the table; NOBODY if not live."""
-    header, table = block.books[book], block.table
+    header, table = at(block.books, book), block.table
     start, mask = np.uint64(header.table_start), header.table_mask
     word = hash_id(order_id)
     place = word >> np.uint64(header.table_shift)
@@ -42,7 +43,7 @@ def find_order(block, book, order_id):  # type: ignore[no-untyped-def]
             return np.int64(NOBODY), place
         if entry >> _HALF_WORD == word:
             order = np.int64(entry & _INDEX)
-            if block.orders[order].order_id == order_id:
+            if at(block.orders, order).order_id == order_id:
                 return order, place
         place = (place + _ONE) & mask
 
@@ -50,7 +51,7 @@ def find_order(block, book, order_id):  # type: ignore[no-untyped-def]
 @inlined
 def forget_place(block, book, place):  # type: ignore[no-untyped-def]
     """Empty a place of the table, and move up those that were only behind it for lack of room."""
-    header, table = block.books[book], block.table
+    header, table = at(block.books, book), block.table
     start, mask = np.uint64(header.table_start), header.table_mask
     shift = np.uint64(header.table_shift)
     hole = place
@@ -86,7 +87,7 @@ def put_entry(table, header, entry):  # type: ignore[no-untyped-def]
 @inlined
 def remember_order(block, book, order_id, order):  # type: ignore[no-untyped-def]
     """Enter an order that is not live yet; `orders` of the book counts it already."""
-    header = block.books[book]
+    header = at(block.books, book)
     # At most half full, so that searches end soon, and always at an empty entry.
     if 2 * np.int64(header.orders) > np.int64(header.table_mask) + 1:
         grow_table(block, header)

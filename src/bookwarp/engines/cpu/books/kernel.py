@@ -12,6 +12,7 @@ import numpy as np
 from bookwarp.engines.cpu.books.instructions import prefetch
 from bookwarp.engines.cpu.books.layout import EVENTS_WRITTEN, NOBODY
 from bookwarp.engines.cpu.books.matching import apply_message
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.books.prices import key_of_price, next_level, price_of_key
 from bookwarp.engines.cpu.books.queue import append_order
 from bookwarp.engines.cpu.books.telling import Log
@@ -31,13 +32,13 @@ def copy_depth(block, book, depth):  # type: ignore[no-untyped-def]
     """Copy the best levels of both sides; `depth` is int64 [level, `LEVEL_COLUMNS`]."""
     for column in range(0, 4, 2):
         side = 2 * book + (1 if column == 0 else 0)  # asks come first
-        level = np.int64(block.sides[side].best)
+        level = np.int64(at(block.sides, side).best)
         for row in range(len(depth)):
             if level == NOBODY:
                 depth[row, column], depth[row, column + 1] = _NO_PRICE, 0
                 continue
-            depth[row, column] = price_of_key(block.levels[level].key, side)
-            depth[row, column + 1] = block.levels[level].qty
+            depth[row, column] = price_of_key(at(block.levels, level).key, side)
+            depth[row, column + 1] = at(block.levels, level).qty
             if row + 1 < len(depth):
                 level = next_level(block, level)
 
@@ -69,17 +70,17 @@ def _build(digest: str) -> Any:
             for position in range(starts[number], starts[number + 1]):
                 place = row = position
                 if len(places):
-                    place = np.int64(places[position])
+                    place = np.int64(at(places, position))
                     ahead = min(position + _AHEAD, len(places) - 1)
-                    prefetch(messages, np.int64(places[ahead]))
-                    row = np.int64(messages[place].book)
-                message = messages[place]
+                    prefetch(messages, np.int64(at(places, ahead)))
+                    row = np.int64(at(messages, place).book)
+                message = at(messages, place)
                 owner = owners[row] if len(owners) else _NO_OWNER
                 log = Log(events, cursor, step, row, message.op)
                 apply_message(block, rules, log, book, message, owner)
                 if len(depth):
                     copy_depth(block, book, depth[row])
-            block.counters[book, _MESSAGES] += starts[number + 1] - starts[number]
+            block.counters[np.uint64(book), _MESSAGES] += starts[number + 1] - starts[number]
             counts[number] = cursor[0] - before
         return cursor[0]
 
@@ -89,15 +90,15 @@ def _build(digest: str) -> Any:
         _ = digest
         place = 0
         for side in range(len(block.sides)):
-            level = np.int64(block.sides[side].best)
+            level = np.int64(at(block.sides, side).best)
             while level != NOBODY:
-                index = np.int64(block.levels[level].first)
+                index = np.int64(at(block.levels, level).first)
                 while index != NOBODY:
-                    order, row = block.orders[index], found[place]
+                    order, row = at(block.orders, index), found[place]
                     row.order_id, row.qty, row.tif = order.order_id, order.qty, order.tif
-                    row.price = price_of_key(block.levels[level].key, side)
-                    row.filled = block.filled[index] if len(block.filled) else 0
-                    row.owner = block.owners[index] if len(block.owners) else _NO_OWNER
+                    row.price = price_of_key(at(block.levels, level).key, side)
+                    row.filled = at(block.filled, index) if len(block.filled) else 0
+                    row.owner = at(block.owners, index) if len(block.owners) else _NO_OWNER
                     row.book, row.side = first_book + (side >> 1), 1 - 2 * (side & 1)
                     row.reserved = 0
                     place += 1
@@ -114,9 +115,9 @@ def _build(digest: str) -> Any:
             key = key_of_price(row.price, side)
             index = append_order(block, side, key, row.order_id, row.qty, row.tif)
             if len(block.filled):
-                block.filled[index] = row.filled
+                block.filled[np.uint64(index)] = row.filled
             if len(block.owners):
-                block.owners[index] = row.owner
+                block.owners[np.uint64(index)] = row.owner
 
     return match_bin, list_orders, enter_orders
 

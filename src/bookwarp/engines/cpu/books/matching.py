@@ -4,6 +4,7 @@ import numpy as np
 
 from bookwarp.engines.cpu.books.ids import find_order, forget_place
 from bookwarp.engines.cpu.books.layout import NO_KEY, NOBODY
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.books.prices import key_of_price, price_of_key
 from bookwarp.engines.cpu.books.queue import append_order, remove_order
 from bookwarp.engines.cpu.books.rejecting import in_range, may_rest, reject_resting
@@ -61,10 +62,10 @@ def new_order(book, message, owner):  # type: ignore[no-untyped-def]
 @inlined
 def modified_order(block, rules, book, message, index):  # type: ignore[no-untyped-def]
     """Return the order as a MODIFY message makes it, the lots then open, and those traded."""
-    resting = block.orders[index]
+    resting = at(block.orders, index)
     side = 2 * book + np.int64(resting.side)
-    filled = block.filled[index] if rules.total else np.int64(0)
-    owner = block.owners[index] if rules.self_trade != _NO_PREVENTION else _NO_OWNER
+    filled = at(block.filled, index) if rules.total else np.int64(0)
+    owner = at(block.owners, index) if rules.self_trade != _NO_PREVENTION else _NO_OWNER
     key = key_of_price(message.price, side ^ 1)
     tif = np.int64(resting.tif)
     order = Incoming(message.order_id, side, False, message.price, key, tif, owner)
@@ -102,9 +103,9 @@ def cancel_order(block, log, book, order_id, index, place):  # type: ignore[no-u
     if index == NOBODY:
         tell_rejected(block, book, log, order_id, 0, 0, 0, _UNKNOWN_ID)
         return
-    resting = block.orders[index]
+    resting = at(block.orders, index)
     side = 2 * book + np.int64(resting.side)
-    price = price_of_key(block.levels[resting.level].key, side)
+    price = price_of_key(at(block.levels, resting.level).key, side)
     tell_cancelled(block, book, log, order_id, side, price, resting.qty, _REQUESTED)
     forget_place(block, book, place)
     remove_order(block, side, index)
@@ -113,11 +114,11 @@ def cancel_order(block, log, book, order_id, index, place):  # type: ignore[no-u
 @inlined
 def modify_order(block, rules, log, book, message, order, qty, index, place):  # type: ignore[no-untyped-def]
     """Change a resting order where it is, take it out, or reject; return whether it comes in."""
-    resting = block.orders[index]
+    resting = at(block.orders, index)
     keeps_place = (
         not rules.replace
         and qty <= resting.qty
-        and order.price == price_of_key(block.levels[resting.level].key, order.side)
+        and order.price == price_of_key(at(block.levels, resting.level).key, order.side)
     )
     reason = np.int64(_NO_REASON)
     if index == NOBODY:
@@ -133,7 +134,7 @@ def modify_order(block, rules, log, book, message, order, qty, index, place):  #
         return False
     tell_modified(block, log, order, qty)
     if keeps_place:
-        block.levels[resting.level].qty -= resting.qty - qty
+        at(block.levels, resting.level).qty -= resting.qty - qty
         resting.qty = qty
         return False
     forget_place(block, book, place)
@@ -154,6 +155,6 @@ def come_in(block, rules, log, order, qty, filled):  # type: ignore[no-untyped-d
     key = key_of_price(order.price, order.side)
     index = append_order(block, order.side, key, order.order_id, open_qty, order.tif)
     if rules.total:
-        block.filled[index] = filled
+        block.filled[np.uint64(index)] = filled
     if rules.self_trade != _NO_PREVENTION:
-        block.owners[index] = order.owner
+        block.owners[np.uint64(index)] = order.owner

@@ -19,6 +19,7 @@ from bookwarp.engines.cpu.books.layout import (
     NOBODY,
     NODES_USED,
 )
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.compile import inlined
 
 _SIGN = np.uint64(2**63)
@@ -68,8 +69,8 @@ def take_node(block, prefix, shift):  # type: ignore[no-untyped-def]
         index = room[NODES_USED]
         room[NODES_USED] += 1
     else:
-        room[FREE_NODE] = block.nodes[index].parent
-    node = block.nodes[index]
+        room[FREE_NODE] = at(block.nodes, index).parent
+    node = at(block.nodes, index)
     node.prefix, node.shift, node.mask = prefix, shift, 0
     return index
 
@@ -77,18 +78,18 @@ def take_node(block, prefix, shift):  # type: ignore[no-untyped-def]
 @inlined
 def free_node(block, index):  # type: ignore[no-untyped-def]
     """Give a node back."""
-    block.nodes[index].parent = block.room[FREE_NODE]
+    at(block.nodes, index).parent = block.room[FREE_NODE]
     block.room[FREE_NODE] = index
 
 
 @inlined
 def hang_node(block, side, parent, key, index):  # type: ignore[no-untyped-def]
     """Hang a node, whose keys begin like `key`, below another, or make it the root."""
-    block.nodes[index].parent = parent
+    at(block.nodes, index).parent = parent
     if parent == NOBODY:
-        block.sides[side].root = index
+        at(block.sides, side).root = index
         return
-    above = block.nodes[parent]
+    above = at(block.nodes, parent)
     digit = digit_at(key, above.shift)
     above.mask |= _ONE << digit
     above.child[digit] = index
@@ -97,9 +98,9 @@ def hang_node(block, side, parent, key, index):  # type: ignore[no-untyped-def]
 @inlined
 def find_place(block, side, key):  # type: ignore[no-untyped-def]
     """Return the level of a key, or NOBODY; the leaf, or NOBODY, that it hangs below, or would."""
-    index = np.int64(block.sides[side].root)
+    index = np.int64(at(block.sides, side).root)
     while index != NOBODY:
-        node = block.nodes[index]
+        node = at(block.nodes, index)
         digit = digit_at(key, node.shift)
         if prefix_at(key, node.shift) != node.prefix:
             break
@@ -117,9 +118,9 @@ def find_place(block, side, key):  # type: ignore[no-untyped-def]
 def grow_leaf(block, side, key):  # type: ignore[no-untyped-def]
     """Return a new leaf for a key that has none."""
     leaf = take_node(block, prefix_at(key, 0), 0)
-    index, parent = np.int64(block.sides[side].root), np.int64(NOBODY)
+    index, parent = np.int64(at(block.sides, side).root), np.int64(NOBODY)
     while index != NOBODY:
-        node = block.nodes[index]
+        node = at(block.nodes, index)
         differs = prefix_at(key, node.shift) ^ node.prefix
         if differs != _ZERO:
             # A node for the first digit in which they differ comes between.
@@ -146,12 +147,13 @@ def lowest_key(node):  # type: ignore[no-untyped-def]
 @inlined
 def drop_leaf(block, side, leaf):  # type: ignore[no-untyped-def]
     """Take a leaf with nothing below it out of its tree, and a fork that has one branch left."""
-    key, parent = lowest_key(block.nodes[leaf]), np.int64(block.nodes[leaf].parent)
+    node = at(block.nodes, leaf)
+    key, parent = lowest_key(node), np.int64(node.parent)
     free_node(block, leaf)
     if parent == NOBODY:
-        block.sides[side].root = NOBODY
+        at(block.sides, side).root = NOBODY
         return
-    fork = block.nodes[parent]
+    fork = at(block.nodes, parent)
     mask = fork.mask & ~(_ONE << digit_at(key, fork.shift))
     fork.mask = mask
     if mask & (mask - _ONE) == _ZERO:
@@ -180,59 +182,61 @@ def add_level(block, side, key, leaf):  # type: ignore[no-untyped-def]
         index = room[LEVELS_USED]
         room[LEVELS_USED] += 1
     else:
-        room[FREE_LEVEL] = block.levels[index].first
-    level, node = block.levels[index], block.nodes[leaf]
+        room[FREE_LEVEL] = at(block.levels, index).first
+    level, node = at(block.levels, index), at(block.nodes, leaf)
     level.key, level.qty, level.leaf = key, 0, leaf
     level.first = level.last = NOBODY
     digit = digit_at(key, 0)
     node.mask |= _ONE << digit
     node.child[digit] = index
-    if key < block.sides[side].best_key or block.sides[side].best == NOBODY:
-        block.sides[side].best_key, block.sides[side].best = key, index
-    block.books[side >> 1].levels += 1
+    of_side = at(block.sides, side)
+    if key < of_side.best_key or of_side.best == NOBODY:
+        of_side.best_key, of_side.best = key, index
+    at(block.books, side >> 1).levels += 1
     return index
 
 
 @inlined
 def leave_level(block, side, index):  # type: ignore[no-untyped-def]
     """Forget a level at which nothing rests any more, and find the next best one."""
-    level = block.levels[index]
+    level = at(block.levels, index)
     leaf = np.int64(level.leaf)
-    node = block.nodes[leaf]
+    node = at(block.nodes, leaf)
     mask = node.mask & ~(_ONE << digit_at(level.key, 0))
     node.mask = mask
     level.first = block.room[FREE_LEVEL]
     block.room[FREE_LEVEL] = index
-    block.books[side >> 1].levels -= 1
+    at(block.books, side >> 1).levels -= 1
     if mask == _ZERO:
         drop_leaf(block, side, leaf)
-    if index != block.sides[side].best:
+    of_side = at(block.sides, side)
+    if index != of_side.best:
         return
     best = np.int64(NOBODY)
     if mask != _ZERO:
         best = np.int64(node.child[lowest_bit(mask)])
-    elif block.sides[side].root != NOBODY:
-        best = lowest_level(block, np.int64(block.sides[side].root))
-    block.sides[side].best = best
-    block.sides[side].best_key = NO_KEY if best == NOBODY else block.levels[best].key
+    elif of_side.root != NOBODY:
+        best = lowest_level(block, np.int64(of_side.root))
+    of_side.best = best
+    of_side.best_key = NO_KEY if best == NOBODY else at(block.levels, best).key
 
 
 @inlined
 def lowest_level(block, index):  # type: ignore[no-untyped-def]
     """Return the best level below a node."""
-    node = block.nodes[index]
+    node = at(block.nodes, index)
     while node.shift != 0:
-        node = block.nodes[node.child[lowest_bit(node.mask)]]
+        node = at(block.nodes, node.child[lowest_bit(node.mask)])
     return np.int64(node.child[lowest_bit(node.mask)])
 
 
 @inlined
 def next_level(block, index):  # type: ignore[no-untyped-def]
     """Return the level that comes after another in its tree, or NOBODY."""
-    key = block.levels[index].key
-    above = np.int64(block.levels[index].leaf)
+    key = at(block.levels, index).key
+    above = np.int64(at(block.levels, index).leaf)
     while above != NOBODY:
-        node = block.nodes[above]
+        node = at(block.nodes, above)
         digit = digit_at(key, node.shift)
         # Two shifts, since one by the width of the word has no meaning.
         later = (node.mask >> digit) >> _ONE

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bookwarp.engines.cpu.books.layout import NOBODY
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.books.prices import find_place, key_of_price
 from bookwarp.engines.cpu.books.trading import crosses
 from bookwarp.engines.cpu.compile import inlined
@@ -42,7 +43,7 @@ def reject_resting(block, rules, order, qty, leaving):  # type: ignore[no-untype
     missing = missing_room(block, rules, order, qty, leaving)
     if missing == 0:
         return np.int64(_NO_REASON)
-    header = block.books[order.side >> 1]
+    header = at(block.books, order.side >> 1)
     header.flags = np.int64(header.flags) | missing
     return np.int64(_BOOK_FULL)
 
@@ -50,16 +51,16 @@ def reject_resting(block, rules, order, qty, leaving):  # type: ignore[no-untype
 @inlined
 def missing_room(block, rules, order, qty, leaving):  # type: ignore[no-untyped-def]
     """Return the first thing of which a book has too little for an order that trades nothing."""
-    header = block.books[order.side >> 1]
+    header = at(block.books, order.side >> 1)
     level, _ = find_place(block, order.side, key_of_price(order.price, order.side))
     is_new = level == NOBODY
     orders, levels = np.int64(header.orders), np.int64(header.levels)
-    lots = np.int64(0) if is_new else block.levels[level].qty
+    lots = np.int64(0) if is_new else at(block.levels, level).qty
     if leaving != NOBODY:
-        resting = block.orders[leaving]
+        resting = at(block.orders, leaving)
         is_same = level == resting.level
         orders -= 1
-        if block.levels[resting.level].first == block.levels[resting.level].last:
+        if at(block.levels, resting.level).first == at(block.levels, resting.level).last:
             levels -= 1
             is_new = is_new or is_same
         if is_same:

@@ -4,6 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.compile import inlined
 from bookwarp.spec.book_rules import INT64_MAX
 from bookwarp.spec.events import Counter, EventType, Flag, Reason
@@ -30,7 +31,7 @@ def sign_of(side):  # type: ignore[no-untyped-def]
 @inlined
 def write_event(log, event_type, order_id, side, price, qty, reason):  # type: ignore[no-untyped-def]
     """Write an event; `side` is a `Side`, or 0."""
-    event = log.events[log.next[0]]
+    event = at(log.events, log.next[0])
     event.order_id, event.price, event.qty = order_id, price, qty
     event.message, event.op = log.message, log.op
     event.type, event.side, event.reason = event_type, side, reason
@@ -40,7 +41,7 @@ def write_event(log, event_type, order_id, side, price, qty, reason):  # type: i
 @inlined
 def tell_accepted(block, log, order, qty):  # type: ignore[no-untyped-def]
     """Tell that a new order is accepted."""
-    block.counters[order.side >> 1, _COUNT_ACCEPTED] += 1
+    block.counters[np.uint64(order.side >> 1), _COUNT_ACCEPTED] += 1
     side = sign_of(order.side)
     write_event(log, _ACCEPTED, order.order_id, side, order.price, qty, _NO_REASON)
 
@@ -48,7 +49,7 @@ def tell_accepted(block, log, order, qty):  # type: ignore[no-untyped-def]
 @inlined
 def tell_modified(block, log, order, qty):  # type: ignore[no-untyped-def]
     """Tell that an order is modified, of which `qty` lots are open from now on."""
-    block.counters[order.side >> 1, _COUNT_MODIFIED] += 1
+    block.counters[np.uint64(order.side >> 1), _COUNT_MODIFIED] += 1
     side = sign_of(order.side)
     write_event(log, _MODIFIED, order.order_id, side, order.price, qty, _NO_REASON)
 
@@ -58,24 +59,24 @@ def tell_trade(block, log, order, maker_id, price, lots):  # type: ignore[no-unt
     """Tell that an order that came in trades with one that rests."""
     write_event(log, _TRADE, maker_id, sign_of(order.side), price, lots, _NO_REASON)
     book = order.side >> 1
-    block.counters[book, _COUNT_TRADES] += 1
-    before = block.counters[book, _COUNT_LOTS]
+    block.counters[np.uint64(book), _COUNT_TRADES] += 1
+    before = block.counters[np.uint64(book), _COUNT_LOTS]
     # Unsigned, since the compiler takes it that signed integers do not wrap round.
-    block.counters[book, _COUNT_LOTS] = np.int64(np.uint64(before) + np.uint64(lots))
+    block.counters[np.uint64(book), _COUNT_LOTS] = np.int64(np.uint64(before) + np.uint64(lots))
     if before > _MOST_LOTS - lots:
-        header = block.books[book]
+        header = at(block.books, book)
         header.flags = np.int64(header.flags) | _LOTS_WRAPPED
 
 
 @inlined
 def tell_cancelled(block, book, log, order_id, side, price, qty, reason):  # type: ignore[no-untyped-def]
     """Tell that all that is open of an order is cancelled."""
-    block.counters[book, _COUNT_CANCELLED] += 1
+    block.counters[np.uint64(book), _COUNT_CANCELLED] += 1
     write_event(log, _CANCELLED, order_id, sign_of(side), price, qty, reason)
 
 
 @inlined
 def tell_rejected(block, book, log, order_id, side, price, qty, reason):  # type: ignore[no-untyped-def]
     """Tell that a message is rejected; `side` is a `Side`, or 0."""
-    block.counters[book, _COUNT_LOTS + reason] += 1
+    block.counters[np.uint64(book), _COUNT_LOTS + reason] += 1
     write_event(log, _REJECTED, order_id, side, price, qty, reason)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bookwarp.engines.cpu.books.ids import forget_order
 from bookwarp.engines.cpu.books.layout import NOBODY
+from bookwarp.engines.cpu.books.pools import at
 from bookwarp.engines.cpu.books.prices import next_level, price_of_key
 from bookwarp.engines.cpu.books.queue import remove_order
 from bookwarp.engines.cpu.books.telling import tell_cancelled, tell_trade
@@ -28,7 +29,7 @@ Incoming = namedtuple("Incoming", ["order_id", "side", "is_market", "price", "ke
 @inlined
 def crosses(block, order):  # type: ignore[no-untyped-def]
     """Return whether there is an order that this one reaches, whoever owns it."""
-    opposite = block.sides[order.side ^ 1]
+    opposite = at(block.sides, order.side ^ 1)
     return opposite.best_key <= order.key and opposite.best != NOBODY
 
 
@@ -37,16 +38,16 @@ def is_self_trade(block, rules, order, resting):  # type: ignore[no-untyped-def]
     """Return whether two orders may not trade because they have the same owner."""
     if rules.self_trade == _NO_PREVENTION or order.owner == _NO_OWNER:
         return False
-    return block.owners[resting] == order.owner
+    return at(block.owners, resting) == order.owner
 
 
 @inlined
 def can_fill_whole(block, rules, order, qty):  # type: ignore[no-untyped-def]
     """Return whether an order would trade whole, from what rests and who owns it."""
-    level = np.int64(block.sides[order.side ^ 1].best)
-    while level != NOBODY and block.levels[level].key <= order.key:
+    level = np.int64(at(block.sides, order.side ^ 1).best)
+    while level != NOBODY and at(block.levels, level).key <= order.key:
         if rules.self_trade == _NO_PREVENTION or order.owner == _NO_OWNER:
-            qty -= block.levels[level].qty
+            qty -= at(block.levels, level).qty
         else:
             lots, stops = lots_of_others(block, rules, order, level, qty)
             qty -= lots
@@ -65,13 +66,13 @@ def lots_of_others(block, rules, order, level, wanted):  # type: ignore[no-untyp
     No more lots are counted than are wanted.
     """
     lots = np.int64(0)
-    resting = np.int64(block.levels[level].first)
+    resting = np.int64(at(block.levels, level).first)
     while resting != NOBODY and lots < wanted:
-        if block.owners[resting] != order.owner:
-            lots += block.orders[resting].qty
+        if at(block.owners, resting) != order.owner:
+            lots += at(block.orders, resting).qty
         elif rules.self_trade != _CANCEL_RESTING:
             return lots, True
-        resting = np.int64(block.orders[resting].behind)
+        resting = np.int64(at(block.orders, resting).behind)
     return lots, False
 
 
@@ -80,9 +81,9 @@ def trade(block, rules, log, order, qty, filled):  # type: ignore[no-untyped-def
     """Trade with the best price first, oldest first; return the lots then open and traded."""
     book, opposite = order.side >> 1, order.side ^ 1
     while qty > 0 and crosses(block, order):
-        level = block.levels[block.sides[opposite].best]
+        level = at(block.levels, at(block.sides, opposite).best)
         index = np.int64(level.first)
-        resting = block.orders[index]
+        resting = at(block.orders, index)
         if is_self_trade(block, rules, order, index):
             qty = prevent_self_trade(block, rules, log, order, qty, index)
             continue
@@ -98,7 +99,7 @@ def trade(block, rules, log, order, qty, filled):  # type: ignore[no-untyped-def
             resting.qty -= lots
             level.qty -= lots
             if rules.total:
-                block.filled[index] += lots
+                block.filled[np.uint64(index)] += lots
     return qty, filled
 
 
@@ -107,8 +108,8 @@ def prevent_self_trade(block, rules, log, order, qty, index):  # type: ignore[no
     """Cancel the resting order, or all that is left of the one that came in; return what is."""
     book, opposite = order.side >> 1, order.side ^ 1
     if rules.self_trade != _CANCEL_INCOMING:
-        resting = block.orders[index]
-        price = price_of_key(block.levels[resting.level].key, opposite)
+        resting = at(block.orders, index)
+        price = price_of_key(at(block.levels, resting.level).key, opposite)
         tell_cancelled(
             block, book, log, resting.order_id, opposite, price, resting.qty, _SELF_TRADE
         )
