@@ -1,4 +1,4 @@
-"""Figures 2 to 6 of the KineticSim paper's evaluation, for the machine of the newest rows.
+"""Figures 2 to 6 of the KineticSim paper's evaluation, for the machine that has run most of it.
 
 Each is written as PNG and SVG. The paper's own engine is drawn as published, and as run again on
 another GPU, where a figure has a place for it.
@@ -93,10 +93,8 @@ def draw_throughput(figure: "Figure", rows: Sequence[Row]) -> None:
 
 
 def draw_speedup(figure: "Figure", rows: Sequence[Row]) -> None:
-    """Figure 4: times faster than the slowest on one workload, and the cuda engine over the others.
-
-    The slowest is NumPy, as in the paper, where it was measured on the same machine.
-    """
+    """Figure 4: times faster than the slowest on one workload, and the cuda engine over the others."""
+    # The slowest is NumPy, as in the paper, where it was measured on the same machine.
     left, right = figure.subplots(1, 2)
     fixed = {row["engine"]: median_rate(row) for row in of_sweep(rows, "fixed")}
     slowest = min(fixed, key=lambda name: fixed[name], default="numpy")

@@ -88,7 +88,8 @@ def test_case_is_a_run_that_can_be_made(case):
     simulation = Simulation(steps=2, engine="reference", **small.arguments())
     assert simulation.step(2).auction.markets == small.markets
     if any(isinstance(value, cases.Spread) for value in case.parameters.values()):
-        assert set(simulation.auction.varied) == {*case.parameters, "mix_momentum", "mix_noise"}
+        shares = {"mix_momentum", "mix_noise"} if case.mix else set()
+        assert set(simulation.auction.varied) == {*case.parameters, *shares}
 
 
 def test_names_of_cases_are_unique():
