@@ -93,7 +93,7 @@ def draw_throughput(figure: "Figure", rows: Sequence[Row]) -> None:
 
 
 def draw_speedup(figure: "Figure", rows: Sequence[Row]) -> None:
-    """Figure 4: times faster than the slowest on one workload, and the cuda engine over the others."""
+    """Figure 4: times faster than the slowest on one workload, and cuda over the others."""
     # The slowest is NumPy, as in the paper, where it was measured on the same machine.
     left, right = figure.subplots(1, 2)
     fixed = {row["engine"]: median_rate(row) for row in of_sweep(rows, "fixed")}
