@@ -106,7 +106,8 @@ def time_pieces(path: Path, engine: str, books: int, trials: int) -> Iterator[Ro
         if not np.array_equal(first.events, matched.events):
             raise SystemExit(f"{threads} threads give other events than one")
         check = check_sample(flow, empty_state(books), matched)
-        yield {"case": f"pieces of {path.stem}, {books} books", **row, "check": check}
+        case = f"pieces of {path.stem}, {books} books, {threads} threads"
+        yield {"case": case, **row, "check": check}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -133,8 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for row in rows():
         rate = row["messages_per_s"]
         print(
-            f"{row['case']}, {row['engine']}, {row['threads']} threads: {rate['max'] / 1e6:.1f} M "
-            f"messages/s at best, median {rate['median'] / 1e6:.1f} M; "
+            f"{row['case']}, {row['engine']}: {rate['max'] / 1e6:.1f} M messages/s at best, "
+            f"median {rate['median'] / 1e6:.1f} M; "
             f"{row['cpu_ns_per_message']:.0f} ns of processor a message; "
             f"{row['fills_per_order']:.3f} fills an order; {row['check']}",
             flush=True,

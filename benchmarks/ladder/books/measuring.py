@@ -119,7 +119,9 @@ def measure_rung(rung: Rung, path: Path, trials: int) -> Row:
     if len(digests) > 1:
         raise SystemExit(f"{rung.name}: {len(wall)} trials gave {len(digests)} different events")
     return {
-        "kind": "rung",
+        "kind": "book rung",
+        "case": f"{path.stem}, {rung.books} books",
+        "engine": f"ladder: {rung.name}",
         "rung": rung.name,
         "idea": rung.idea,
         "over": rung.over,
