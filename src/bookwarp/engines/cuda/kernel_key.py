@@ -68,7 +68,7 @@ class KernelKey:
     """Blocks for which the counting kernel keeps registers free; those of the general one that take
     markets in turn. Never changes a bit, as the next one."""
     unroll_rounds: int
-    """A power of two: the compiler (NVRTC 13.0 and 13.5) loses the remainder of other numbers."""
+    """A power of two: the compiler (NVRTC 13.0) loses the remainder of others."""
 
     @property
     def entry(self) -> str:
