@@ -11,7 +11,17 @@ from bookwarp.engines.cuda.layout import layout_assertions
 from bookwarp.spec.errors import EngineError
 
 _KERNELS = Path(__file__).parent / "kernels"
-_HEADERS = ("layout", "random", "counters", "agents", "auction", "step", "record")
+_HEADERS = (
+    "layout",
+    "random",
+    "counters",
+    "agents",
+    "draws",
+    "orders",
+    "auction",
+    "step",
+    "record",
+)
 _STANDARD = "c++17"
 
 
