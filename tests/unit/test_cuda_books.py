@@ -1,11 +1,16 @@
 """The cuda engine for continuous books: what it does around its kernels, on a played GPU."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from book_kernels import force_book_kernel
 from emulated_books import EmulatedTableGpu, play_gpu
-from emulated_kernels import needs_compiler
+from emulated_kernels import EmulatedCode, needs_compiler
 
 from bookwarp.engines.cuda.books import engine, transfer
+from bookwarp.engines.cuda.books.compile import join_sources
 from bookwarp.engines.cuda.books.engine import CudaBookEngine
 from bookwarp.engines.cuda.books.kernel_key import SLOT_LADDER, match_key, slot_ladder
 from bookwarp.engines.cuda.books.layout import NO_CAPACITY, lay_out_batch, lay_out_rooms
@@ -16,6 +21,12 @@ from bookwarp.spec.book_state import empty_state
 from bookwarp.spec.errors import EngineError
 from bookwarp.testing.book_parity import assert_book_engines_agree
 from bookwarp.testing.order_streams import random_orders
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# The benchmarks are programs and no part of the package: they import each other as such.
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+from drawn_flow import draw_flow  # noqa: E402
 
 
 @pytest.fixture
@@ -88,7 +99,7 @@ def test_books_are_as_they_were_when_memory_runs_out(played, most_messages, fail
         try:
             running.match(stream.orders[300:], None)
         except EngineError as error:
-            assert str(error).endswith("; 600 messages at once were too many")  # noqa: PT017
+            assert str(error).endswith("(in a batch of 600 messages)")  # noqa: PT017
             assert running.read_state().digest(b"") == before.digest(b"")
         else:
             assert len(claims) < failing
@@ -97,6 +108,47 @@ def test_books_are_as_they_were_when_memory_runs_out(played, most_messages, fail
     expected = book_engine_class("reference")(BookRules(), 5)
     expected.match(stream.orders, None)
     assert running.read_state().digest(b"") == expected.read_state().digest(b"")
+
+
+WRONG_CODE = {
+    "an order that leaves stays": ("if (lane == 0) slots->key[slot] = 0;", ""),
+    "nothing is taken off an order": ("order.qty -= lots;", ""),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("wrong", WRONG_CODE)
+def test_code_that_is_wrong_writes_nowhere_else_and_is_refused(played, wrong):
+    """As a compiler once made it: a book that trades for ever."""
+    old, new = WRONG_CODE[wrong]
+    source = engine.load_kernels
+
+    def load_wrong(key, arch):
+        code = join_sources(key)
+        return EmulatedCode(code.replace(old, new)) if old in code else source(key, arch)
+
+    played.setattr(engine, "load_kernels", load_wrong)
+    flow = draw_flow(books=40, messages=150, live=30)
+    running = CudaBookEngine(BookRules(), 40)
+    before = running.read_state()
+    with pytest.raises(EngineError, match=r"books caused more events than they can: .* \(sm_90\)"):
+        running.match(np.concatenate([flow.opening, flow.orders]), None)
+    assert running.read_state().digest(b"") == before.digest(b"")
+    running._space.release()  # where what stands behind every memory is looked at
+
+
+@needs_compiler
+@pytest.mark.parametrize("kernel", ["128 slots", "256 slots", "levels"])
+def test_drawn_flow_stays_within_its_memory_and_is_the_reference(played, kernel):
+    force_book_kernel(played, kernel)
+    flow = draw_flow(books=64, messages=64)
+    assert_book_engines_agree(
+        np.concatenate([flow.opening, flow.orders]),
+        BookRules(),
+        64,
+        ("cpu", CudaBookEngine),
+        cuts=(len(flow.opening), len(flow.opening) + 1_000),
+    )
 
 
 @needs_compiler

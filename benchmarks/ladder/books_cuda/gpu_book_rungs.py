@@ -49,12 +49,9 @@ def slots_as_structures(source: str) -> str:
         source,
     )
     for field, two in (("id", "Ids"), ("key", "Keys"), ("tag", "Tags")):
-        name = two.lower()
-        source = _changed(
-            rf"const Two{two}\* {name} = \(const Two{two}\*\)slots->{field};", "", source
-        )
         pair = ", ".join(f"slots->at[slot_of(2 * pair + {k})].{field}" for k in (0, 1))
-        source = _changed(rf"{name}\[pair \* LANES \+ lane\]", f"Two{two}{{{pair}}}", source)
+        read = rf"return \(\(const Two{two}\*\)slots->{field}\)\[pair \* LANES \+ lane\];"
+        source = _changed(read, f"return {{{pair}}};", source)
     return _changed(r"slots->(id|qty|key|tag)\[(\w+)\]", r"slots->at[\2].\1", source)
 
 

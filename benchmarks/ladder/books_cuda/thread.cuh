@@ -10,6 +10,7 @@ DEVICE uint32 this_turn() { return blockIdx.x * BLOCK + threadIdx.x; }
 DEVICE void meet() {}
 
 DEVICE int32 largest(int32 value) { return value; }
+DEVICE int32 smallest(int32 value) { return value; }
 DEVICE uint32 smallest(uint32 value) { return value; }
 DEVICE bool any_lane(bool condition) { return condition; }
 DEVICE uint32 count_lanes(bool condition) { return condition; }

@@ -31,7 +31,7 @@ from bookwarp.spec.errors import EngineError
 from bookwarp.spec.events import EVENT, LEVEL_COLUMNS, Counter, Matched
 from bookwarp.spec.orders import ORDER
 
-MOST_MESSAGES = 1 << 30
+MOST_MESSAGES = 1 << 29
 """Messages of a launch: 32 bits then count whatever a book has of any one thing."""
 _COUNTERS = np.dtype((np.int64, len(Counter)))
 _NOT_STORED_BYTE = 0xFF
@@ -96,7 +96,7 @@ class CudaBookEngine:
             self._space.release()
             if before is not None:
                 self.write_state(before)
-            raise EngineError(f"{error}; {len(orders)} messages at once were too many") from error
+            raise EngineError(f"{error} (in a batch of {len(orders)} messages)") from error
 
     def read_state(self) -> BookState:
         """Return a copy of the state in host memory."""
@@ -176,7 +176,8 @@ class CudaBookEngine:
             gpu, self._group, self._space, messages, count, books
         )
         pointers["resting"], pointers["first_resting"] = self._resting, self._first_resting
-        sizes = {"resting_after": RESTING.itemsize * (live + count), "stopped_count": 4}
+        sizes = {"resting_after": RESTING.itemsize * (live + count)}
+        sizes |= {"stopped_count": 4, "overrun_count": 4}
         sizes |= dict.fromkeys(
             ("live", "done", "event_counts", "stopped", "stopped_room"), 4 * books
         )
@@ -188,8 +189,8 @@ class CudaBookEngine:
         for name in ("counters", "flags"):
             pointers[name] = take(name, 0)
         gpu.fill(pointers["live"], _NOT_STORED_BYTE, 4 * books)
-        for name in ("done", "event_counts"):
-            gpu.fill(pointers[name], 0, 4 * books)
+        for name in ("done", "event_counts", "overrun_count"):
+            gpu.fill(pointers[name], 0, sizes[name])
         addresses = {name: memory.pointer for name, memory in pointers.items()}
         batch = lay_out_batch(self._rules, books, piece.levels, **addresses)
         gpu.write(take("batch", BATCH.itemsize), batch)
@@ -216,6 +217,7 @@ class CudaBookEngine:
             gpu.fill(stopped_count, 0, 4)
             pointer = take("batch", 0).pointer
             gpu.launch(self._configure(count), kernel, 0, pointer, chosen, rooms)
+            self._check_overrun()
             count = int(gpu.read(stopped_count, np.empty(1, np.uint32))[0])
             if count == 0:
                 return
@@ -223,6 +225,20 @@ class CudaBookEngine:
             gpu.copy(kept, stopped, 4 * count)
             chosen = kept.pointer
         raise AssertionError("the last kernel takes every book")
+
+    def _check_overrun(self) -> None:
+        """Refuse what a kernel did that is not what its source says: a compiler can be wrong.
+
+        Raises:
+            EngineError: a book caused more events than it can.
+        """
+        books = int(self._gpu.read(self._space.take("overrun_count", 4), np.empty(1, np.uint32))[0])
+        if books:
+            raise EngineError(
+                f"{books} books caused more events than they can: the code that was compiled for "
+                f"this GPU ({self._gpu.arch}) is wrong; install the newest compiler: "
+                f"pip install --upgrade 'bookwarp[cuda]'"
+            )
 
     def _make_rooms(self, count: int, first: bool) -> int:
         """Make room for the books that have to lie in levels, and return where it is described.

@@ -29,6 +29,7 @@ _POINTERS = (
     "stopped",
     "stopped_room",
     "stopped_count",
+    "overrun_count",
 )
 
 BATCH = np.dtype(

@@ -124,9 +124,8 @@ DEVICE void put_down(Run& run, uint32 book, uint32 done_here, uint32 left) {
     batch.flags[book] = run.flags;
     batch.live[book] = run.book.live;
     batch.done[book] += done_here;
-#if EVENTS
     batch.event_counts[book] = run.event_count;
-#endif
+    if (is_overrun(run)) atomicAdd(batch.overrun_count, 1u);
     if (left > 0) note_stopped(batch, book, run.book.live, left);
 }
 
@@ -158,6 +157,7 @@ DEVICE Batch read_batch(char* origin, const Batch* given) {
     count_from(origin, batch.stopped);
     count_from(origin, batch.stopped_room);
     count_from(origin, batch.stopped_count);
+    count_from(origin, batch.overrun_count);
     return batch;
 }
 
@@ -190,7 +190,8 @@ match_books(char* origin, const Batch* given, const uint32* chosen, const Room* 
 #else
     book.open(rooms[turn]);
 #endif
-    Run run = {batch, book, events_of(batch, number), event_count, lane, {}, lots, flags, 0, 0};
+    Run run = {batch, book, events_of(batch, number), event_count, (uint32)event_room(batch, number),
+               lane, {}, lots, flags, 0, 0};
     const Resting* rows = stored ? rows_of(batch, number) : batch.resting + row;
     if (!book.load(rows, resting)) {
         if (lane == 0) note_stopped(batch, number, resting, stop - first - done);

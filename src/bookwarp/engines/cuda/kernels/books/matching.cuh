@@ -7,6 +7,7 @@ struct Run {
     Book& book;
     Event* events;
     uint32 event_count;
+    uint32 event_room;
     uint32 lane;
     Counted counted;
     int64 lots;
@@ -17,18 +18,22 @@ struct Run {
 
 DEVICE void count(Run& run, uint32 column) { run.counted.add(column, 1); }
 
+// Nothing is written beyond the room of a book, whatever goes wrong: see `is_overrun`.
 DEVICE void emit(Run& run, EventType type, uint64 order_id, int32 side, int64 price, int64 qty,
                  uint32 reason = NONE) {
 #if EVENTS
     const uint32 codes = type | ((uint32)side & 0xFF) << 8 | reason << 16 | run.op << 24;
     Piece* out = (Piece*)(run.events + run.event_count);
-    if (run.lane == 0) {
+    if (run.lane == 0 && run.event_count < run.event_room) {
         out[0] = {order_id, (uint64)price};
         out[1] = {(uint64)qty, (uint64)codes << 32 | run.message};
     }
-    run.event_count += 1;
 #endif
+    run.event_count += 1;
 }
+
+// Whether a book has caused more events than it can: then the kernel is not what its source says.
+DEVICE bool is_overrun(const Run& run) { return run.event_count > run.event_room; }
 
 DEVICE void reject(Run& run, uint64 order_id, int32 side, int64 price, int64 qty, uint32 reason) {
     count(run, COUNT_LOTS + reason);
@@ -168,7 +173,7 @@ DEVICE void count_lots(Run& run, int64 lots) {
 
 // Trade with the best price first, oldest first, at the resting order's price.
 DEVICE void trade(Run& run, Order& order) {
-    while (order.qty > 0 && run.book.crosses(order)) {
+    while (order.qty > 0 && run.book.crosses(order) && !is_overrun(run)) {
         const int32 at = run.book.first(-order.side);
 #if STP
         if (same_owner(order.owner, run.book.owner_of(at))) {

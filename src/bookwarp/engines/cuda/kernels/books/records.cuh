@@ -86,6 +86,7 @@ struct Batch {
     uint32* stopped;        // books that a kernel has no room for, `stopped_count` of them
     uint32* stopped_room;   // orders that each may come to hold at once
     uint32* stopped_count;
+    uint32* overrun_count;  // books that caused more events than a book can
     int64 price_low;
     int64 price_high;
     uint32 order_capacity;
@@ -106,7 +107,12 @@ DEVICE Resting* rows_of(const Batch& batch, uint32 book) {
     return batch.resting_after + batch.first_resting[book] + batch.first_message[book];
 }
 
-// It causes two events at most, beside those that remove an order.
+// It causes two events at most, beside those that remove an order: `event_bound` of the spec.
+DEVICE uint64 event_room(const Batch& batch, uint32 book) {
+    const uint64 messages = batch.first_message[book + 1] - batch.first_message[book];
+    return 2 * messages + (uint64)(batch.first_resting[book + 1] - batch.first_resting[book]);
+}
+
 DEVICE Event* events_of(const Batch& batch, uint32 book) {
     return batch.events + batch.first_resting[book] + 2ull * batch.first_message[book];
 }

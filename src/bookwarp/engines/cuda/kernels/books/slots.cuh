@@ -70,7 +70,7 @@ SELDOM int64 fillable_lots(const Slots* slots, uint32 lane, uint32 mask, int32 s
     visit(lane, mask, [&](int32 slot) {
         if (same_owner(owner, slots->owner[slot])) own_key = min(own_key, side * slots->key[slot]);
     });
-    own_key = -largest(-own_key);
+    own_key = smallest(own_key);
     own_tag = 0xFFFFFFFFu;
     visit(lane, mask, [&](int32 slot) {
         const bool here = side * slots->key[slot] == own_key;
@@ -120,6 +120,16 @@ struct Book {
     DEVICE_MEMBER uint32 bit_here(int32 slot) const {
         const uint32 bit = 1u << ((slot >> 6) * 2 + (slot & 1));
         return ((uint32)slot >> 1 & (LANES - 1)) == lane ? bit : 0;
+    }
+
+    DEVICE_MEMBER TwoIds two_ids(uint32 pair) const {
+        return ((const TwoIds*)slots->id)[pair * LANES + lane];
+    }
+    DEVICE_MEMBER TwoKeys two_keys(uint32 pair) const {
+        return ((const TwoKeys*)slots->key)[pair * LANES + lane];
+    }
+    DEVICE_MEMBER TwoTags two_tags(uint32 pair) const {
+        return ((const TwoTags*)slots->tag)[pair * LANES + lane];
     }
 
     DEVICE_MEMBER uint64 id_of(int32 slot) const { return slots->id[slot]; }
@@ -172,11 +182,10 @@ struct Book {
     DEVICE_MEMBER bool must_renew() const { return next_age > MOST_AGES - LANES; }
 
     DEVICE_MEMBER int32 find(uint64 id) const {
-        const TwoIds* ids = (const TwoIds*)slots->id;
         uint32 alike = 0;
 #pragma unroll
         for (uint32 pair = 0; pair < PAIRS; ++pair) {
-            const TwoIds two = ids[pair * LANES + lane];
+            const TwoIds two = two_ids(pair);
             if (two.first == id) alike |= 1u << (2 * pair);
             if (two.second == id) alike |= 2u << (2 * pair);
         }
@@ -190,44 +199,51 @@ struct Book {
 
     // The order of a side that trades first; there is one.
     DEVICE_MEMBER int32 first(int32 side) const {
-        const TwoKeys* keys = (const TwoKeys*)slots->key;
-        const TwoTags* tags = (const TwoTags*)slots->tag;
         const int32 best = side == BUY ? best_bid : best_ask;
         uint32 oldest = 0xFFFFFFFFu;
 #pragma unroll
         for (uint32 pair = 0; pair < PAIRS; ++pair) {
-            const TwoKeys two = keys[pair * LANES + lane];
-            const TwoTags tag = tags[pair * LANES + lane];
+            const TwoKeys two = two_keys(pair);
+            const TwoTags tag = two_tags(pair);
             if (two.first == best) oldest = min(oldest, tag.first);
             if (two.second == best) oldest = min(oldest, tag.second);
         }
         return slot_of_tag(smallest(oldest));
     }
 
-    DEVICE_MEMBER void see_best(int32 side) {
-        const TwoKeys* keys = (const TwoKeys*)slots->key;
-        int32 best = 0;  // of asks, all signs are turned
+    // Neither side's keys are turned: the compiler of CUDA 13.0 loses a sign where the largest of 0
+    // and of negated values is wanted (VIMNMX3.RELU), which let books trade for ever.
+    DEVICE_MEMBER void see_best_bid() {
+        int32 best = two_keys(0).first;
 #pragma unroll
         for (uint32 pair = 0; pair < PAIRS; ++pair) {
-            const TwoKeys two = keys[pair * LANES + lane];
-            best = max(best, max(side * two.first, side * two.second));
+            const TwoKeys two = two_keys(pair);
+            best = max(best, max(two.first, two.second));
         }
-        best = side * largest(best);
-        if (side == BUY) best_bid = best;
-        else best_ask = best;
+        best = largest(best);
+        best_bid = best > 0 ? best : 0;
+    }
+
+    DEVICE_MEMBER void see_best_ask() {
+        int32 best = two_keys(0).first;
+#pragma unroll
+        for (uint32 pair = 0; pair < PAIRS; ++pair) {
+            const TwoKeys two = two_keys(pair);
+            best = min(best, min(two.first, two.second));
+        }
+        best = smallest(best);
+        best_ask = best < 0 ? best : 0;
     }
 
     // The best key of the side of `than` that is worse, 0 if there is none.
     DEVICE_MEMBER int32 key_beyond(int32 than) const {
-        const TwoKeys* keys = (const TwoKeys*)slots->key;
-        const int32 side = side_of_key(than), worse = side * than;
-        int32 best = 0;
-        for (uint32 pair = 0; pair < PAIRS; ++pair) {
-            const TwoKeys two = keys[pair * LANES + lane];
-            if (side * two.first < worse) best = max(best, side * two.first);
-            if (side * two.second < worse) best = max(best, side * two.second);
-        }
-        return side * largest(best);
+        int32 bid = 0, ask = 0;
+        visit(lane, used, [&](int32 slot) {
+            const int32 key = slots->key[slot];
+            if (key > 0 && key < than) bid = max(bid, key);
+            if (key < 0 && key > than) ask = min(ask, key);
+        });
+        return than > 0 ? largest(bid) : smallest(ask);
     }
 
     DEVICE_MEMBER bool key_exists(int32 key, int32 but_for) const {
@@ -286,8 +302,8 @@ struct Book {
         meet();
         used &= ~bit_here(slot);
         live -= 1;
-        if (key == best_bid) see_best(BUY);
-        if (key == best_ask) see_best(SELL);
+        if (key == best_bid) see_best_bid();
+        if (key == best_ask) see_best_ask();
     }
 
     DEVICE_MEMBER void append(const Order& order) {
@@ -365,8 +381,8 @@ struct Book {
         if (any_lane(far)) return false;
         live = count;
         large = any_lane(heavy);
-        see_best(BUY);
-        see_best(SELL);
+        see_best_bid();
+        see_best_ask();
 #if LEVEL_CAPACITY
         for (int32 key = best_bid; key; key = key_beyond(key)) level_count += 1;
         for (int32 key = best_ask; key; key = key_beyond(key)) level_count += 1;

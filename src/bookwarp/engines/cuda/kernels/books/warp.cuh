@@ -15,6 +15,7 @@ DEVICE uint32 this_turn() { return blockIdx.x; }
 DEVICE void meet() { __syncwarp(); }
 
 DEVICE int32 largest(int32 value) { return __reduce_max_sync(ALL_LANES, value); }
+DEVICE int32 smallest(int32 value) { return __reduce_min_sync(ALL_LANES, value); }
 DEVICE uint32 smallest(uint32 value) { return __reduce_min_sync(ALL_LANES, value); }
 DEVICE bool any_lane(bool condition) { return __any_sync(ALL_LANES, condition); }
 DEVICE uint32 count_lanes(bool condition) { return __popc(__ballot_sync(ALL_LANES, condition)); }
