@@ -58,12 +58,11 @@ def missing_room(block, rules, order, qty, leaving):  # type: ignore[no-untyped-
     lots = np.int64(0) if is_new else at(block.levels, level).qty
     if leaving != NOBODY:
         resting = at(block.orders, leaving)
-        is_same = level == resting.level
+        left = at(block.levels, resting.level)
         orders -= 1
-        if at(block.levels, resting.level).first == at(block.levels, resting.level).last:
+        if left.first == left.last:
             levels -= 1
-            is_new = is_new or is_same
-        if is_same:
+        if level == resting.level:
             lots -= resting.qty
     if orders >= rules.order_capacity:
         return np.int64(_ORDERS_FULL)

@@ -50,9 +50,9 @@ def can_fill_whole(block, rules, order, qty):  # type: ignore[no-untyped-def]
             qty -= at(block.levels, level).qty
         else:
             lots, stops = lots_of_others(block, rules, order, level, qty)
-            qty -= lots
-            if stops and qty > 0:
+            if stops:
                 return False
+            qty -= lots
         if qty <= 0:
             return True
         level = next_level(block, level)
@@ -61,9 +61,9 @@ def can_fill_whole(block, rules, order, qty):  # type: ignore[no-untyped-def]
 
 @inlined
 def lots_of_others(block, rules, order, level, wanted):  # type: ignore[no-untyped-def]
-    """Return lots at a level that an order may trade, and whether one of its owner ends it.
+    """Return lots at a level that an order may trade, and whether one of its owner ends it before.
 
-    No more lots are counted than are wanted.
+    Nothing is counted behind what is wanted.
     """
     lots = np.int64(0)
     resting = np.int64(at(block.levels, level).first)
