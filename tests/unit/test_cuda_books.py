@@ -13,12 +13,21 @@ from bookwarp.engines.cuda.books import engine, transfer
 from bookwarp.engines.cuda.books.compile import join_sources
 from bookwarp.engines.cuda.books.engine import CudaBookEngine
 from bookwarp.engines.cuda.books.kernel_key import SLOT_LADDER, match_key, slot_ladder
+from bookwarp.engines.cuda.books.known_answer import (
+    BOOKS,
+    KNOWN_ANSWERS,
+    answer_of,
+    known_rules,
+    known_stream,
+)
 from bookwarp.engines.cuda.books.layout import NO_CAPACITY, lay_out_batch, lay_out_rooms
 from bookwarp.engines.cuda.books.workspace import MESSAGE_BYTES
 from bookwarp.engines.registry import book_engine_class
 from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.book_state import empty_state
 from bookwarp.spec.errors import EngineError
+from bookwarp.spec.events import EventType
+from bookwarp.spec.orders import Kind, TimeInForce
 from bookwarp.testing.book_parity import assert_book_engines_agree
 from bookwarp.testing.order_streams import random_orders
 
@@ -27,6 +36,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 
 from drawn_flow import draw_flow  # noqa: E402
+
+CHECK_KNOWN_ANSWERS = engine.check_known_answers
 
 
 @pytest.fixture
@@ -131,10 +142,68 @@ def test_code_that_is_wrong_writes_nowhere_else_and_is_refused(played, wrong):
     flow = draw_flow(books=40, messages=150, live=30)
     running = CudaBookEngine(BookRules(), 40)
     before = running.read_state()
-    with pytest.raises(EngineError, match=r"books caused more events than they can: .* \(sm_90\)"):
+    message = "books caused more events than they can: the code that was compiled for this GPU"
+    with pytest.raises(EngineError, match=message):
         running.match(np.concatenate([flow.opening, flow.orders]), None)
     assert running.read_state().digest(b"") == before.digest(b"")
     running._space.release()  # where what stands behind every memory is looked at
+
+
+WRONG_ANSWERS = {
+    "128 slots": ("(order.tif == POST_ONLY ? 1 : 0)", "0"),
+    "levels": (
+        "int32 side = BUY; side >= SELL; side -= 2",
+        "int32 side = SELL; side <= BUY; side += 2",
+    ),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("kernel", WRONG_ANSWERS)
+def test_engine_is_not_made_of_kernels_that_fail_their_check(played, kernel):
+    old, new = WRONG_ANSWERS[kernel]
+
+    def load_wrong(key, arch):
+        return EmulatedCode(join_sources(key).replace(old, new))
+
+    assert any(old in join_sources(match_key(BookRules(), n, True, False)) for n in (4, 0))
+    played.setattr(engine, "check_known_answers", CHECK_KNOWN_ANSWERS)
+    played.setattr(engine, "load_kernels", load_wrong)
+    CHECK_KNOWN_ANSWERS.cache_clear()
+    message = f"the kernel of {kernel} on sm_90 fails its check: the code .* is wrong"
+    with pytest.raises(EngineError, match=message):
+        CudaBookEngine(BookRules(), 5)
+
+
+@needs_compiler
+@pytest.mark.parametrize("qty", ["open", "total"])
+def test_kernels_answer_what_is_known_once(played, qty):
+    played.setattr(engine, "check_known_answers", CHECK_KNOWN_ANSWERS)
+    CHECK_KNOWN_ANSWERS.cache_clear()
+    for capacity in (None, 7):
+        CudaBookEngine(BookRules.of(qty=qty, capacity=capacity, price_range=(0, 9)), 5)
+    assert CHECK_KNOWN_ANSWERS.cache_info().misses == 1
+    CHECK_KNOWN_ANSWERS.cache_clear()
+
+
+@pytest.mark.parametrize("number", range(16))
+@pytest.mark.parametrize("capacity", [None, (2, 3)])
+def test_known_answer_is_the_references_under_all_rules(number, capacity):
+    modify, qty = ("keep", "replace")[number & 1], ("open", "total")[number >> 1 & 1]
+    stp = ("none", "cancel_resting", "cancel_incoming", "cancel_both")[number >> 2]
+    given = BookRules.of(modify=modify, qty=qty, stp=stp, capacity=capacity, price_range=(3, 4))
+    rules = known_rules(given)
+    keys = [match_key(each, 4, events=True, depth=False) for each in (given, rules)]
+    assert keys[0] == keys[1]
+    orders = known_stream()
+    reference = book_engine_class("reference")(rules, BOOKS)
+    owners = np.zeros(len(orders), np.uint64) if rules.tracks_owner else None
+    matched = reference.match(orders, owners)
+    assert answer_of(matched, reference.read_state()) == KNOWN_ANSWERS[rules.tracks_filled]
+    # It asks for all that a book does.
+    assert {*matched.events["type"].tolist()} == set(EventType)
+    assert {*orders["tif"].tolist()} == set(TimeInForce)
+    assert {*orders["kind"].tolist()} == set(Kind)
 
 
 @needs_compiler

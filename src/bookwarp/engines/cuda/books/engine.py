@@ -1,5 +1,6 @@
 """The cuda engine for continuous books: all books at once, a warp each."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,13 @@ from bookwarp.engines.cuda.books.kernel_key import (
     GroupKey,
     match_key,
     slot_ladder,
+)
+from bookwarp.engines.cuda.books.known_answer import (
+    BOOKS,
+    KNOWN_ANSWERS,
+    answer_of,
+    known_rules,
+    known_stream,
 )
 from bookwarp.engines.cuda.books.layout import BATCH, ROOM, lay_out_batch, lay_out_rooms
 from bookwarp.engines.cuda.books.pieces import join_pieces
@@ -36,6 +44,12 @@ MOST_MESSAGES = 1 << 29
 _COUNTERS = np.dtype((np.int64, len(Counter)))
 _NOT_STORED_BYTE = 0xFF
 _DEPTH_BYTES = 8 * len(LEVEL_COLUMNS)
+
+
+_WRONG_CODE = (
+    "the code that was compiled for this GPU is wrong; install the newest compiler: "
+    "pip install --upgrade 'bookwarp[cuda]'"
+)
 
 
 class _Piece(NamedTuple):
@@ -62,11 +76,16 @@ class CudaBookEngine:
             threads: that copy messages on their way to the GPU; None for as many as help.
 
         Raises:
-            EngineError: CUDA does not work here, or there is too little memory.
+            EngineError: CUDA does not work here, or there is too little memory, or the code that
+                was compiled for this GPU is wrong.
         """
         reason = unavailable_reason()
         if reason is not None:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
+        self._begin(rules, books, threads)
+        check_known_answers(known_rules(rules), self._gpu.arch)
+
+    def _begin(self, rules: BookRules, books: int, threads: int | None) -> None:
         self._rules, self._books = rules, books
         self._gpu = TableGpu(0, threads)
         self._space = Workspace(self._gpu)
@@ -205,12 +224,16 @@ class CudaBookEngine:
         """Return how a kernel is launched that matches some books: a warp each, a block each."""
         return self._gpu.configure(books, LANES, 0)
 
+    def _ladder(self) -> tuple[int, ...]:
+        """Return which kernels are tried in turn, as `slot_ladder` does."""
+        return slot_ladder(self._rules, np.diff(self._offsets))
+
     def _run(self, piece: _Piece) -> None:
         """Match every book, each with the first of the kernels that has room for it."""
         gpu, take = self._gpu, self._space.take
         chosen, rooms, count = 0, 0, self._books
         stopped_count, stopped = take("stopped_count", 4), take("stopped", 0)
-        for slots in slot_ladder(self._rules, np.diff(self._offsets)):
+        for slots in self._ladder():
             if slots == 0:
                 rooms = self._make_rooms(count, first=chosen == 0)
             kernel = self._kernel(slots, piece.events, piece.levels)
@@ -234,11 +257,7 @@ class CudaBookEngine:
         """
         books = int(self._gpu.read(self._space.take("overrun_count", 4), np.empty(1, np.uint32))[0])
         if books:
-            raise EngineError(
-                f"{books} books caused more events than they can: the code that was compiled for "
-                f"this GPU ({self._gpu.arch}) is wrong; install the newest compiler: "
-                f"pip install --upgrade 'bookwarp[cuda]'"
-            )
+            raise EngineError(f"{books} books caused more events than they can: {_WRONG_CODE}")
 
     def _make_rooms(self, count: int, first: bool) -> int:
         """Make room for the books that have to lie in levels, and return where it is described.
@@ -305,3 +324,35 @@ class CudaBookEngine:
         memory = Memory(self._gpu, array.nbytes)
         self._gpu.send(memory, np.ascontiguousarray(array))
         return memory
+
+
+class _Probe(CudaBookEngine):
+    """An engine that is asked for what is known, with one of the kernels."""
+
+    def __init__(self, rules: BookRules, slots: int) -> None:
+        self._slots = slots
+        self._begin(rules, BOOKS, threads=1)
+
+    def _ladder(self) -> tuple[int, ...]:
+        return (self._slots, 0) if self._slots else (0,)
+
+
+@cache
+def check_known_answers(rules: BookRules, arch: str) -> None:
+    """Let every kernel that is compiled for `rules` answer what is known, once in a process.
+
+    Args:
+        rules: as from `known_rules`.
+        arch: the GPU's name for compilers.
+
+    Raises:
+        EngineError: one answers otherwise.
+    """
+    orders = known_stream()
+    owners = np.zeros(len(orders), np.uint64) if rules.tracks_owner else None
+    for slots in (*SLOT_LADDER, 0):
+        probe = _Probe(rules, slots)
+        answer = answer_of(probe.match(orders, owners), probe.read_state())
+        if answer != KNOWN_ANSWERS[rules.tracks_filled]:
+            kernel = f"{LANES * slots} slots" if slots else "levels"
+            raise EngineError(f"the kernel of {kernel} on {arch} fails its check: {_WRONG_CODE}")
