@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ladder_tables
+import lux_int_tables
 import paper_figures
 import paper_tables
 import reproduced
@@ -21,10 +22,18 @@ import scaling_table
 from markdown_table import markdown
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/benchmarks.md", "docs/kernel.md", "docs/reproduce.md")
+PAGES = (
+    "README.md",
+    "docs/benchmarks.md",
+    "docs/kernel.md",
+    "docs/reproduce.md",
+    "docs/small_books.md",
+)
 _BLOCK = re.compile(
     r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
 )
+_CASE = ("kind", "case", "workload", "incoming", "books", "engine", "over")
+"""What tells the rows of a machine apart, where they have it."""
 
 Row = dict[str, Any]
 
@@ -35,8 +44,7 @@ def read_rows(folder: Path = REPOSITORY / "benchmarks" / "rows") -> list[Row]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            kind = tuple(row.get(name) for name in ("kind", "case", "engine", "over"))
-            key = (*paper_tables.machine_of(row), *kind)
+            key = (*paper_tables.machine_of(row), *(row.get(name) for name in _CASE))
             newest.pop(key, None)
             newest[key] = row
     return list(newest.values())
@@ -154,6 +162,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "ladder-reasons": lambda: ladder_tables.reasons(read_rows()),
     "account": lambda: ladder_tables.account(read_rows()),
     "stalls": lambda: ladder_tables.stalls(read_rows()),
+    "small-books": lambda: lux_int_tables.forms(read_rows()),
+    "small-books-sizes": lambda: lux_int_tables.sizes(read_rows()),
+    "small-books-workloads": lambda: lux_int_tables.workloads(read_rows()),
+    "small-books-processor": lambda: lux_int_tables.processor(read_rows()),
     "table2": reproduced.table2,
     "figure7": reproduced.figure7,
     "figure7-paper": reproduced.figure7_paper,

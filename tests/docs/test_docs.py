@@ -96,15 +96,19 @@ def is_checked_for_form(command: str) -> bool:
 
 
 def run_console(block: Block, folder: Path) -> None:
-    """Run the `bookwarp` commands of a block with the installed program, and compare their output.
+    """Run the commands of a block with the installed program, and compare their output.
 
-    Output that a page shows must be what is printed, up to white space; `...` stands for anything.
+    Benchmarks run where they lie. Output that a page shows must be what is printed, up to white
+    space; `...` stands for anything.
     """
     for command, shown in split_commands(block):
         if is_checked_for_form(command):
             continue
         words = shlex.split(command)
-        assert words[0] == "bookwarp", f"{block.place}: no form is known for: {command}"
+        benchmark = words[0] == "python" and words[1].startswith("benchmarks/")
+        assert benchmark or words[0] == "bookwarp", (
+            f"{block.place}: no form is known for: {command}"
+        )
         scripts = sysconfig.get_path("scripts")
         environment = os.environ | {
             "PATH": os.pathsep.join([scripts, os.environ.get("PATH", "")]),
@@ -112,7 +116,12 @@ def run_console(block: Block, folder: Path) -> None:
             "TERM": "dumb",
         }
         done = subprocess.run(
-            command, shell=True, cwd=folder, env=environment, capture_output=True, text=True
+            command,
+            shell=True,
+            cwd=REPOSITORY if benchmark else folder,
+            env=environment,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, f"{block.place}: {command}\n{done.stdout}{done.stderr}"
         if shown.strip():
@@ -166,9 +175,10 @@ def test_runner_finds_wrong_code_and_wrong_output(tmp_path):
     wrong = Block("console", "$ bookwarp --help\nnot what it prints\n", "page.md:1", 1)
     with pytest.raises(AssertionError, match="not what it prints"):
         run_console(wrong, tmp_path)
-    foreign = Block("console", "$ rm -r .\n", "page.md:1", 1)
-    with pytest.raises(AssertionError, match="no form is known"):
-        run_console(foreign, tmp_path)
+    for command in ("rm -r .", "python tools/elsewhere.py"):
+        foreign = Block("console", f"$ {command}\n", "page.md:1", 1)
+        with pytest.raises(AssertionError, match="no form is known"):
+            run_console(foreign, tmp_path)
 
 
 def console_commands(page: str) -> list[str]:
