@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bookwarp.engines.registry import book_engine_class, choose_book_engine, fall_back
+from bookwarp.engines.registry import book_engine_class, choose_book_engine
 from bookwarp.io.order_tables import DEFAULT_SIDES, OrderTable, read_orders
 from bookwarp.limits import check_threads
 from bookwarp.results.event_table import event_rows
@@ -18,7 +18,7 @@ from bookwarp.results.match import Match
 from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.book_rules import BookRules, check_book_count
 from bookwarp.spec.book_state import BookState
-from bookwarp.spec.errors import EngineError, ParameterError
+from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.event_digest import EventDigest
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Books:
             "cancel_resting", "cancel_incoming" or "cancel_both".
         price_range: (lowest, highest) limit accepted, both included [tick]; None is no limit.
         engine: "cuda", "cpu" or "reference", which give the same bits; "auto" is the best one here
-            for so many books.
+            that runs on the processor.
         threads: threads of the cpu engine; all available processors if None.
         events: whether events are written.
 
@@ -86,15 +86,9 @@ class Books:
         self.has_events = bool(events)
         """Whether events are written."""
         self._threads = check_threads(threads)
-        self.engine = choose_book_engine(engine, books)
+        self.engine = choose_book_engine(engine)
         """Name of the engine."""
-        try:
-            self._engine = book_engine_class(self.engine)(rules, books, self._threads)
-        except EngineError as error:
-            if engine != "auto":
-                raise
-            self.engine = fall_back(self.engine, error)
-            self._engine = book_engine_class(self.engine)(rules, books, self._threads)
+        self._engine = book_engine_class(self.engine)(rules, books, self._threads)
         self._warm: set[int] = set()
         self._event_digest = EventDigest()
         # The last batch, until its events are hashed: when they are asked for, or more come.
@@ -363,7 +357,7 @@ def match(
                 raise ParameterError(f"{name} = {value!r} is given, but books have theirs already")
         return books.match(orders, levels=levels, side_values=side_values)
     BookRules.of(modify=modify, qty=qty, stp=stp, capacity=capacity, price_range=price_range)
-    choose_book_engine(engine, 1)
+    choose_book_engine(engine)
     table = read_orders(orders, side_values)
     if books is None:
         books = max(1, table.book_count)
