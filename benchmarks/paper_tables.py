@@ -5,7 +5,7 @@ what the paper publishes beside it. A row is one line of benchmarks/rows.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from markdown_table import markdown
@@ -66,10 +66,15 @@ def median_rate(row: Row) -> float:
     return float(row["agent_events_per_s"]["median"])
 
 
-def throughput(rows: Iterable[Row]) -> str:
-    """Return the rates of Table III: 10^9 agent events a second in both sweeps."""
+def throughput(rows: Iterable[Row], shown: Sequence[str] = ORDER) -> str:
+    """Return the rates of Table III: 10^9 agent events a second in both sweeps.
+
+    Args:
+        rows: of benchmarks/rows.
+        shown: contenders that get a column, if there are rows of them.
+    """
     found = _rates_by_size(rows)
-    engines = [name for name in ORDER if any(name in rates for rates in found.values())]
+    engines = [name for name in shown if any(name in rates for rates in found.values())]
     heads = ["markets", "agents", *(f"`{name}`" for name in engines)]
     heads += [f"KineticSim, {PUBLISHED_GPU}, published", f"KineticSim, {RERUN_GPU}"]
     body = []

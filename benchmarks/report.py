@@ -151,6 +151,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "summary": summary_table,
     "machines": machine_table,
     "paper-throughput": lambda: paper_tables.throughput(read_rows()),
+    "summary-gpu": lambda: paper_tables.throughput(read_rows(), ("cuda", "jax", "naive-cuda")),
     "paper-speedup": lambda: paper_tables.speedup(read_rows()),
     "paper-fixed": lambda: paper_tables.fixed_workload(read_rows()),
     "paper-memory": lambda: paper_tables.device_memory(read_rows()),
