@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import book_tables
 import ladder_tables
 import lux_int_tables
 import paper_figures
@@ -26,6 +27,7 @@ PAGES = (
     "README.md",
     "docs/benchmarks.md",
     "docs/kernel.md",
+    "docs/matching.md",
     "docs/reproduce.md",
     "docs/small_books.md",
 )
@@ -163,6 +165,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "ladder-reasons": lambda: ladder_tables.reasons(read_rows()),
     "account": lambda: ladder_tables.account(read_rows()),
     "stalls": lambda: ladder_tables.stalls(read_rows()),
+    "book-streams": lambda: book_tables.streams(read_rows()),
+    "book-ladder": lambda: book_tables.ladder(read_rows()),
     "small-books": lambda: lux_int_tables.forms(read_rows()),
     "small-books-sizes": lambda: lux_int_tables.sizes(read_rows()),
     "small-books-workloads": lambda: lux_int_tables.workloads(read_rows()),
