@@ -112,7 +112,10 @@ def test_a_tool_is_clean_if_it_says_so_and_all_results_are_right(
     runs = sum(line.startswith("[") for line in lines)
     assert printed.startswith(f"racecheck: {'clean' if good else 'FAILED'}, {runs} runs in ")
     if not good:
-        assert f"asked: --tool racecheck --error-exitcode 1 --report-api-errors no {sys.executable} " in printed
+        assert (
+            f"asked: --tool racecheck --error-exitcode 1 --report-api-errors no {sys.executable} "
+            in printed
+        )
         assert "--child --cases a b" in printed
 
 
