@@ -160,6 +160,22 @@ def test_rows_of_several_devices_come_beside_each_other(
     np.testing.assert_array_equal(rows["last"], expected["last"])
 
 
+def test_memory_for_rows_is_made_anew_only_for_more_than_it_holds(emulated_gpus):
+    auction, _ = build("fixed", "default", "default", agents=5)
+    plan = RecordPlan.of(auction, "last")
+    running, whole = CudaEngine(auction, plan), ReferenceEngine(auction, plan)
+    (part,), made = running._parts, []
+    for steps in (1, 2, 16, 17, 20):
+        found, expected = (plan.allocate(auction, steps) for _ in range(2))
+        running.run(steps, found)
+        whole.run(steps, expected)
+        made.append(part.rows)
+        running.wait()
+        np.testing.assert_array_equal(found["last"], expected["last"])
+    assert made[0] is made[1] is made[2] is not made[3]
+    assert made[3] is made[4]
+
+
 def test_rows_survive_an_interrupted_delivery(emulated_gpus, few_rows, monkeypatch):
     auction, _ = build("fixed", "default", "default", agents=5)
     plan = RecordPlan.of(auction, "last")

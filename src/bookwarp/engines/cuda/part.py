@@ -197,7 +197,7 @@ class Part:
         row = row_nbytes(self._row_shapes)
         capacity = choose_capacity(row, wanted, self.gpu.free_bytes())
         self._rows = RowBuffer(self.gpu, self._plan, self._row_shapes, capacity)
-        self._wanted_rows = wanted
+        self._wanted_rows = max(wanted, capacity)
 
     def send(self) -> None:
         """Start to bring the rows so far to the host."""
