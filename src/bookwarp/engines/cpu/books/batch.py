@@ -6,6 +6,7 @@ from bookwarp.engines.cpu.books.collecting import EventCollector
 from bookwarp.engines.cpu.books.grouping import Dealt, sort_bin
 from bookwarp.engines.cpu.books.kernel import match_bin
 from bookwarp.engines.cpu.books.layout import Block, lay_out_rules, reserve
+from bookwarp.engines.cpu.books.room import Room
 from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.events import LEVEL_COLUMNS, Matched, event_bound
 
@@ -13,10 +14,11 @@ from bookwarp.spec.events import LEVEL_COLUMNS, Matched, event_bound
 class Batch:
     """Messages of a batch, dealt to bins, several of which make a block."""
 
-    def __init__(self, dealt: Dealt, books: int, block_shift: int) -> None:
+    def __init__(self, dealt: Dealt, books: int, block_shift: int, room: Room) -> None:
         """Find the bins of each block of 2**block_shift books."""
         self._dealt = dealt
         self._books = books
+        self._room = room
         bins = len(dealt.entering)
         self._first_bins = np.append(np.arange(0, bins, 1 << (block_shift - dealt.shift)), bins)
         self._messages = np.diff(dealt.starts[self._first_bins])
@@ -46,12 +48,12 @@ class Batch:
         given = np.empty(0, np.uint64) if owners is None else owners
         self._owners = read_only(given, np.dtype(np.uint64))
         # What is not used of this is never touched. A single book has its messages in order.
-        self._places = np.empty(len(self._dealt.books), np.uint32)
+        self._places = self._room.array("places", len(self._dealt.books), np.dtype(np.uint32))
         self._starts = np.empty(self._books + len(self._dealt.entering), np.int64)
         self._depth = np.empty((messages if levels else 0, levels, len(LEVEL_COLUMNS)), np.int64)
         self._with_events = events
         self._event_counts = np.zeros(self._books, np.int64)
-        self._collector = EventCollector(self._event_bounds(), threads)
+        self._collector = EventCollector(self._event_bounds(), threads, self._room)
 
     def _event_bounds(self) -> np.ndarray:
         if not self._with_events:

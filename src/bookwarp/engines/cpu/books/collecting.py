@@ -11,21 +11,25 @@ from threading import Lock
 
 import numpy as np
 
+from bookwarp.engines.cpu.books.room import Room
 from bookwarp.spec.events import EVENT
 
 
 class EventCollector:
     """One array of events, and the buffers of the threads that fill it."""
 
-    def __init__(self, bounds: np.ndarray, threads: int) -> None:
+    def __init__(self, bounds: np.ndarray, threads: int, room: Room) -> None:
         """Allocate for blocks of up to `bounds` events each; what is not used is not touched."""
         self._events = np.empty(bounds.sum(), EVENT)
         self._place = 0
         self._blocks = len(bounds)
         self._in_order = threads == 1 or len(bounds) == 1
         self._free: SimpleQueue[np.ndarray] = SimpleQueue()
-        for _ in range(0 if self._in_order else 2 * threads):
-            self._free.put(np.empty(bounds.max(initial=0), EVENT))
+        buffers = 0 if self._in_order else 2 * threads
+        largest = int(bounds.max(initial=0))
+        waiting = room.array("waiting events", buffers * largest, EVENT)
+        for number in range(buffers):
+            self._free.put(waiting[number * largest : (number + 1) * largest])
         self._next_started = count()
         self._next_placed = 0
         self._waiting: dict[int, tuple[np.ndarray, int]] = {}

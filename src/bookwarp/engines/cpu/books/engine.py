@@ -10,6 +10,7 @@ from bookwarp.engines.cpu.books.batch import Batch, read_only
 from bookwarp.engines.cpu.books.grouping import deal, on_threads
 from bookwarp.engines.cpu.books.kernel import enter_orders, list_orders
 from bookwarp.engines.cpu.books.layout import Block, allocate_block, reserve
+from bookwarp.engines.cpu.books.room import Room
 from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.book_state import RESTING, BookState
 from bookwarp.spec.errors import EngineError
@@ -33,6 +34,7 @@ class CpuBookEngine:
         # A block has 2**shift books.
         self._shift = ((books - 1) // (self._threads * _BLOCKS_PER_THREAD)).bit_length()
         self._first_books = np.append(np.arange(0, books, 1 << self._shift), books)
+        self._room = Room()
         with _says_if_memory_lacks():
             self._blocks = self._empty_blocks()
 
@@ -47,8 +49,8 @@ class CpuBookEngine:
         """Match one batch."""
         threads = min(self._threads, 1 + len(orders) // _MESSAGES_PER_THREAD)
         with _says_if_memory_lacks():
-            dealt = deal(read_only(orders, ORDER), self._books, self._shift, threads)
-            batch = Batch(dealt, self._books, self._shift)
+            dealt = deal(read_only(orders, ORDER), self._books, self._shift, threads, self._room)
+            batch = Batch(dealt, self._books, self._shift, self._room)
             batch.allocate(self._blocks, self._rules, owners, events, levels, threads)
         on_threads(threads, batch.match_blocks, range(threads))
         return batch.gather()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bookwarp.engines.cpu.books.pools import at
+from bookwarp.engines.cpu.books.room import Room
 from bookwarp.engines.cpu.compile import entry_point, source_digest
 from bookwarp.spec.orders import ORDER, Kind, Op, TimeInForce
 
@@ -112,7 +113,7 @@ class Dealt(NamedTuple):
     """A bin has 2**shift books."""
 
 
-def deal(orders: np.ndarray, books: int, largest_shift: int, threads: int) -> Dealt:
+def deal(orders: np.ndarray, books: int, largest_shift: int, threads: int, room: Room) -> Dealt:
     """Deal messages to bins of 2**shift books, on several threads.
 
     Args:
@@ -120,6 +121,7 @@ def deal(orders: np.ndarray, books: int, largest_shift: int, threads: int) -> De
         books: how many books there are.
         largest_shift: bins are at most of 2**largest_shift books.
         threads: how many parts of the batch are dealt at once.
+        room: where the messages are dealt to.
     """
     if books == 1:
         count = np.array([len(orders)])
@@ -141,7 +143,8 @@ def deal(orders: np.ndarray, books: int, largest_shift: int, threads: int) -> De
     # A bin gets what the first part has for it, then what the second has.
     before = np.concatenate([[0], np.cumsum(counts[:, :, _MESSAGES].T.ravel())])
     places = before[:-1].reshape(bins, threads).T.copy()
-    messages, book_of = np.empty(len(orders), ORDER), np.empty(len(orders), np.uint32)
+    messages = room.array("messages", len(orders), ORDER)
+    book_of = room.array("books", len(orders), np.dtype(np.uint32))
     on_threads(threads, deal_part, range(threads))
     entering = counts[:, :, _ENTERING].sum(axis=0)
     return Dealt(messages, book_of, before[::threads].copy(), entering, shift)
