@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bookwarp import measures as measures
     from bookwarp.matching import Books as Books
     from bookwarp.matching import match as match
     from bookwarp.replaying import Replay as Replay
@@ -74,7 +75,10 @@ _PUBLIC = {
     "tune": "bookwarp.tuning",
 }
 
-__all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
+# Modules that are public as a whole.
+_MODULES = ("measures",)
+
+__all__ = [*_PUBLIC, *_MODULES, "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
@@ -82,6 +86,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("bookwarp")
+    if name in _MODULES:
+        return import_module(f"bookwarp.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'bookwarp' has no attribute {name!r}")
     value = getattr(import_module(_PUBLIC[name]), name)
