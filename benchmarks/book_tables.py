@@ -1,7 +1,7 @@
-"""Tables of docs/matching.md: recorded flow on continuous books, and the ladder of their layouts.
+"""Tables of docs/matching.md: flows on continuous books, and the ladders of their layouts.
 
-They are made from the rows of run_streams.py (kind "stream") and of ladder/books (kind
-"book rung").
+They are made from the rows of run_streams.py (kind "stream"), of run_books.py ("books"), of
+ladder/books ("book rung") and of ladder/books_cuda ("ladder of books").
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,15 @@ from typing import Any
 from markdown_table import markdown
 
 Row = dict[str, Any]
+
+_STAGES = {
+    "whole call": "call_s",
+    "messages to the GPU": "send_s",
+    "the same, and grouping": "send_and_group_s",
+    "matching": "match_kernels_s",
+    "events to the host": "gather_and_fetch_events_s",
+    "keeping the books": "keep_books_s",
+}
 
 
 def streams(rows: Iterable[Row]) -> str:
@@ -26,16 +35,60 @@ def streams(rows: Iterable[Row]) -> str:
     return markdown(heads, body, right=(2, 3, 5))
 
 
+def rates(rows: Iterable[Row]) -> str:
+    """Return the rates of many books at once, from host to host and of a GPU's kernels alone."""
+    heads = ["books", "messages a book", "engine", "on", "M messages/s", "spread"]
+    heads += ["matching alone", "fills an order", "events a message"]
+    body = []
+    for row in _many_books(rows):
+        rate, each = row["call_messages_per_s"], row["messages"] // row["books"]
+        alone = row.get("match_kernels_messages_per_s")
+        on = row.get("gpu") or f"{row['threads']} threads"
+        line = [str(row["books"]), str(each), f"`{row['engine']}`", on, _millions(rate["median"])]
+        line += [f"{_millions(rate['min'])} .. {_millions(rate['max'])}"]
+        line += ["" if alone is None else _millions(alone["median"])]
+        line += [f"{row['fills_per_order']:.3f}", f"{row['events'] / row['messages']:.2f}"]
+        body.append(line)
+    return markdown(heads, body, right=(0, 1, 4, 6, 7, 8))
+
+
+def stages(rows: Iterable[Row]) -> str:
+    """Return where the time of a call goes on a GPU, in milliseconds."""
+    body = []
+    for row in _many_books(rows):
+        if row.get("gpu"):
+            line = [str(row["books"]), str(row["messages"])]
+            line += [f"{row[stage]['median'] * 1e3:.1f}" for stage in _STAGES.values()]
+            body.append(line)
+    heads = ["books", "messages", *_STAGES]
+    return markdown(heads, body, right=range(len(heads)))
+
+
 def ladder(rows: Iterable[Row]) -> str:
     """Return every layout: what it changes, what it was expected to bring and what it brought."""
-    found = {row["rung"]: row for row in rows if row["kind"] == "book rung"}
+    return _ladder(rows, "book rung")
+
+
+def gpu_ladder(rows: Iterable[Row]) -> str:
+    """Return the same of the layouts on a GPU."""
+    return _ladder(rows, "ladder of books")
+
+
+def _many_books(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of many books, by their number, with what is not on a GPU first."""
+    mine = [row for row in rows if row["kind"] == "books"]
+    return sorted(mine, key=lambda row: (row["books"], bool(row.get("gpu")), row["threads"] or 0))
+
+
+def _ladder(rows: Iterable[Row], kind: str) -> str:
+    found = {row["rung"]: row for row in rows if row["kind"] == kind}
     heads = ["layout", "what it changes", "of", "expected", "brought", "M messages/s"]
     body = []
     for name, row in found.items():
         expected = "" if row["expected"] is None else f"{row['expected']:.2f}x"
         base = found.get(row["over"])
         brought = "" if base is None else f"{_rate(row) / _rate(base):.2f}x"
-        label = f"**{name}**" if row["kept"] else name
+        label = f"**{name}**" if row.get("kept") else name
         body.append(
             [label, row["idea"], row["over"] or "", expected, brought, _millions(_rate(row))]
         )
@@ -54,4 +107,5 @@ def _rate(row: Row) -> float:
 
 
 def _millions(rate: float) -> str:
-    return f"{rate / 1e6:.3g}"
+    value = rate / 1e6
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

@@ -34,7 +34,7 @@ PAGES = (
 _BLOCK = re.compile(
     r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
 )
-_CASE = ("kind", "case", "workload", "incoming", "books", "engine", "over")
+_CASE = ("kind", "case", "rung", "workload", "incoming", "books", "engine", "over")
 """What tells the rows of a machine apart, where they have it."""
 
 Row = dict[str, Any]
@@ -167,6 +167,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "stalls": lambda: ladder_tables.stalls(read_rows()),
     "book-streams": lambda: book_tables.streams(read_rows()),
     "book-ladder": lambda: book_tables.ladder(read_rows()),
+    "book-rates": lambda: book_tables.rates(read_rows()),
+    "book-stages": lambda: book_tables.stages(read_rows()),
+    "book-ladder-gpu": lambda: book_tables.gpu_ladder(read_rows()),
     "small-books": lambda: lux_int_tables.forms(read_rows()),
     "small-books-sizes": lambda: lux_int_tables.sizes(read_rows()),
     "small-books-workloads": lambda: lux_int_tables.workloads(read_rows()),

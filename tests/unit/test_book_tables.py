@@ -16,9 +16,19 @@ def cells(table):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def rung(name, over, expected, rate, kept=True):
+def rung(name, over, expected, rate, **more):
     row = {"kind": "book rung", "rung": name, "idea": f"idea of {name}", "over": over}
-    return row | {"expected": expected, "messages_per_s": rate, "kept": kept}
+    return row | {"expected": expected, "messages_per_s": rate} | more
+
+
+def spread(median):
+    return {"median": median, "min": 0.9 * median, "max": 1.1 * median}
+
+
+def many_books(books, engine, rate, **more):
+    row = {"kind": "books", "books": books, "messages": 8 * books, "engine": engine}
+    row |= {"threads": None if engine == "cuda" else 16, "call_messages_per_s": spread(rate)}
+    return row | {"fills_per_order": 0.3264, "events": 10 * books} | more
 
 
 def test_streams_show_their_fills_and_what_was_compared():
@@ -46,12 +56,33 @@ def test_streams_show_their_fills_and_what_was_compared():
 
 def test_a_rung_is_shown_beside_what_it_was_expected_to_bring():
     rows = [
-        rung("slots", None, None, 0.5e6),
-        rung("hash", "slots", 20, 30e6),
+        rung("slots", None, None, 0.5e6, kept=True),
+        rung("hash", "slots", 20, 30e6, kept=True),
         rung("other", "hash", 0.5, {"median": 12e6}, kept=False),
+        rung("slots", None, None, 7e6, kind="ladder of books"),
     ]
     assert cells(book_tables.ladder(rows)) == [
         ["**slots**", "idea of slots", "", "", "", "0.5"],
         ["**hash**", "idea of hash", "slots", "20.00x", "60.00x", "30"],
         ["other", "idea of other", "hash", "0.50x", "0.40x", "12"],
+    ]
+    assert cells(book_tables.gpu_ladder(rows)) == [["slots", "idea of slots", "", "", "", "7"]]
+
+
+def test_many_books_show_both_engines_and_where_the_time_goes():
+    on_gpu = {"gpu": "GPU 9", "match_kernels_messages_per_s": spread(2e9)}
+    seconds = ("call", "send", "send_and_group", "match_kernels", "gather_and_fetch_events")
+    on_gpu |= {f"{name}_s": spread(k * 1e-3) for k, name in enumerate((*seconds, "keep_books"), 1)}
+    rows = [
+        many_books(500, "cuda", 200e6, **on_gpu),
+        many_books(500, "cpu", 20e6),
+        many_books(20, "cpu", 1e6),
+    ]
+    assert cells(book_tables.rates(rows)) == [
+        ["20", "8", "`cpu`", "16 threads", "1", "0.9 .. 1.1", "", "0.326", "1.25"],
+        ["500", "8", "`cpu`", "16 threads", "20", "18 .. 22", "", "0.326", "1.25"],
+        ["500", "8", "`cuda`", "GPU 9", "200", "180 .. 220", "2000", "0.326", "1.25"],
+    ]
+    assert cells(book_tables.stages(rows)) == [
+        ["500", "4000", "1.0", "2.0", "3.0", "4.0", "5.0", "6.0"],
     ]
