@@ -16,6 +16,7 @@ from bookwarp.engines.cuda.availability import (
     unavailable_reason,
 )
 from bookwarp.engines.protocol import Engine
+from bookwarp.engines.u256_protocol import U256Engine
 from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.state import array_shapes
@@ -51,6 +52,21 @@ _BOOK_ENGINES = {
     "reference": ("bookwarp.reference.book_engine", "ReferenceBookEngine"),
 }
 BOOK_ENGINES = tuple(_BOOK_ENGINES)
+BOOKS_FOR_DEVICE = 256
+"""Books from which on "auto" may be an engine that works on devices.
+
+A GPU takes the messages of a book one after the other, each in about a microsecond, as many books
+at once as there are; a core takes one in some 0.04 microseconds, one book at a time. So few dozen
+books are as fast on 16 cores as on the GPU; this leaves room for more cores.
+"""
+
+# name -> module and class of the engine for books of 256-bit numbers.
+_U256_ENGINES = {
+    "cuda": ("bookwarp.engines.cuda.u256.engine", "CudaU256Engine"),
+    "cpu": ("bookwarp.engines.cpu.u256.engine", "CpuU256Engine"),
+    "reference": ("bookwarp.reference.u256_engine", "ReferenceU256Engine"),
+}
+U256_ENGINES = tuple(_U256_ENGINES)
 
 # Of each market.
 _PARAMETER_BYTES = 256
@@ -145,24 +161,32 @@ def engine_class(name: str) -> type[Engine]:
     return found
 
 
-def choose_book_engine(name: str) -> str:
-    """Return the name of the engine to use for continuous books.
+def choose_book_engine(name: str, books: int = 1) -> str:
+    """Return the name of the engine to use for continuous books, or those of 256-bit numbers.
 
     Args:
-        name: name of an engine, or "auto": the best of those on the processor that works here. The
-            one for GPUs has to be asked for: it has not passed all its tests on one yet.
+        name: name of an engine, or "auto": the best one that works here, but one that works on
+            devices only for `BOOKS_FOR_DEVICE` books or more.
+        books: how many there are.
 
     Raises:
         ParameterError: there is no engine of that name.
         EngineError: the engine asked for does not work here.
     """
-    return choose_engine(name, devices=False)
+    return choose_engine(name, devices=books >= BOOKS_FOR_DEVICE)
 
 
 def book_engine_class(name: str) -> type[BookEngine]:
     """Return the class of an engine that `choose_book_engine` named."""
     module, attribute = _BOOK_ENGINES[name]
     found: type[BookEngine] = getattr(import_module(module), attribute)
+    return found
+
+
+def u256_engine_class(name: str) -> type[U256Engine]:
+    """Return the class of an engine for books of 256-bit numbers that was chosen by name."""
+    module, attribute = _U256_ENGINES[name]
+    found: type[U256Engine] = getattr(import_module(module), attribute)
     return found
 
 

@@ -8,7 +8,7 @@ bytes before it, in hexadecimal digits: a file that was changed anywhere is not 
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +56,11 @@ class ArchiveKind:
         check_folder(given)
 
     def write(
-        self, path: str | Path, document: dict[str, Any], arrays: dict[str, np.ndarray]
+        self, path: str | Path, document: dict[str, Any], arrays: Iterable[tuple[str, np.ndarray]]
     ) -> None:
         """Write an archive, replacing the one at `path`; it appears whole or not at all.
+
+        `arrays` are named; each is asked for when it is written.
 
         Raises:
             ParameterError: it is not a path.
@@ -115,7 +117,10 @@ class ArchiveKind:
 
 
 def _write_members(
-    path: Path, description: str, document: dict[str, Any], arrays: dict[str, np.ndarray]
+    path: Path,
+    description: str,
+    document: dict[str, Any],
+    arrays: Iterable[tuple[str, np.ndarray]],
 ) -> None:
     with zipfile.ZipFile(
         path, "x", zipfile.ZIP_DEFLATED, compresslevel=_COMPRESSION_LEVEL
@@ -123,7 +128,7 @@ def _write_members(
         archive.comment = bytes(_SEAL_LENGTH)
         with _member(archive, description) as member:
             member.write(json.dumps(document).encode())
-        for name, array in arrays.items():
+        for name, array in arrays:
             with _member(archive, f"{name}.npy") as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
 

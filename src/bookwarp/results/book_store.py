@@ -58,7 +58,7 @@ def write_books(path: str | Path, saved: SavedBooks) -> None:
     arrays = {name: getattr(saved.state, name) for name in _STATE}
     arrays["pending_events"] = saved.event_digest.pending
     # The file format of NumPy knows nothing of alignment; the bytes are the same.
-    BOOKS.write(path, document, {name: _plain(array) for name, array in arrays.items()})
+    BOOKS.write(path, document, ((name, _plain(array)) for name, array in arrays.items()))
 
 
 def read_books(path: str | Path) -> SavedBooks:

@@ -62,7 +62,7 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     arrays = {f"parameter/{name}": array for name, array in parameters.items()}
     arrays |= {f"state/{name}": array for name, array in checkpoint.state.arrays().items()}
     arrays |= {f"rows/{name}": array for name, array in checkpoint.rows.items()}
-    CHECKPOINT.write(path, document, arrays)
+    CHECKPOINT.write(path, document, arrays.items())
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
