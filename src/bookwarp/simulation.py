@@ -189,12 +189,17 @@ class Simulation:
         self._check_length(self.steps)
         return engine_class(self.engine)(self.auction, self.plan, self.threads)
 
-    def step(self, count: int = 1, progress: Progress = None) -> "Simulation":
+    def step(
+        self, count: int = 1, progress: Progress = None, in_pieces: bool = True
+    ) -> "Simulation":
         """Run `count` more steps; interrupted by Ctrl-C it stops between two steps.
 
         Args:
             count: steps to run, >= 0.
             progress: True for a bar on stderr, or a function of (steps done, steps wanted).
+            in_pieces: whether many steps are run piece by piece, so that an interrupt is heeded
+                soon; False gives the engine all of them at once, which on a GPU is one launch
+                where nothing is recorded, or it is with `keep_on_device`.
 
         Returns:
             The simulation itself.
@@ -205,7 +210,7 @@ class Simulation:
             KeyboardInterrupt: after the piece that was running; `step` or `save` may follow.
         """
         count = int(check_value(PARAMETERS["steps"], count))
-        if progress or count > self._piece:
+        if progress or (in_pieces and count > self._piece):
             for _ in self._pieces(count, progress):
                 pass
         else:
@@ -249,6 +254,18 @@ class Simulation:
         """Return a copy of the state after the last step."""
         self._wait()
         return self._engine.read_state()
+
+    def market_state(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the state with one value for each market, without the books.
+
+        Returns:
+            Copies by name, int64 [market]; the names and units are those of `state`.
+        """
+        self._wait()
+        if isinstance(self._engine, DeviceEngine):
+            return dict(self._engine.read_scalars())
+        arrays = self._engine.read_state().arrays()
+        return {name: array for name, array in arrays.items() if array.ndim == 1}
 
     def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
         """Return the state where the cuda engine has it, without a copy.

@@ -67,6 +67,18 @@ def test_rows_on_the_devices_are_those_of_the_reference(devices, every, cuts):
     assert_same_history(found, expected)
 
 
+@pytest.mark.parametrize("devices", [[0], [0, 1]])
+def test_steps_that_are_not_cut_are_one_launch_on_each_device(played, devices):
+    simulation = keeping(devices=devices).step(GIVEN["steps"], in_pieces=False)
+    assert [len(gpu.launches) for gpu in played] == [1] * len(devices)
+    expected = whole()
+    assert simulation.digest() == expected.digest()
+    found = simulation.market_state()
+    assert found.keys() == {n for n, a in expected.state().arrays().items() if a.ndim == 1}
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, getattr(expected.state(), name), err_msg=name)
+
+
 def test_nothing_is_brought_before_it_is_asked_for(played, monkeypatch):
     brought = []
     read = EmulatedGpu.read

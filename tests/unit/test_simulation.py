@@ -45,6 +45,22 @@ def test_a_simulation_may_go_on_beyond_the_planned_steps(engine):
     assert simulation.step(25).step(15).digest() == digest_of()
 
 
+def test_steps_at_once_are_the_steps_in_pieces(engine):
+    in_pieces = Simulation(5, **SMALL, engine=engine).step(20)
+    at_once = Simulation(5, **SMALL, engine=engine).step(20, in_pieces=False)
+    assert at_once.digest() == in_pieces.digest()
+    np.testing.assert_array_equal(at_once.history["last"], in_pieces.history["last"])
+
+
+def test_state_of_the_markets_is_the_state_without_the_books(engine):
+    simulation = Simulation(5, **SMALL, engine=engine).step(20)
+    state = simulation.state().arrays()
+    found = simulation.market_state()
+    assert found.keys() == {name for name, array in state.items() if array.ndim == 1}
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, state[name], err_msg=name)
+
+
 def test_state_is_a_copy(engine):
     simulation = Simulation(5, **SMALL, engine=engine).step(5)
     state = simulation.state()

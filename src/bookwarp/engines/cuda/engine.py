@@ -17,14 +17,14 @@ from bookwarp.engines.cuda.kernel_key import (
     choose_key,
     largest_orders,
 )
-from bookwarp.engines.cuda.layout import lay_out_markets, read_out_state
+from bookwarp.engines.cuda.layout import SCALARS, lay_out_markets, read_out_state
 from bookwarp.engines.cuda.part import Part, part_nbytes, split_markets
 from bookwarp.engines.cuda.tuned import recall_choice
 from bookwarp.engines.cuda.variants import equivalent_keys, find_key
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
-from bookwarp.spec.state import State, opening_state
+from bookwarp.spec.state import State, array_shapes, opening_state
 
 _NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
 _NARROW_MOST = 2**31 - 1
@@ -130,6 +130,14 @@ class CudaEngine:
         self.wait()
         books, scalars = zip(*(part.read() for part in self._parts), strict=True)
         return read_out_state(self._step, list(books), list(scalars))
+
+    def read_scalars(self) -> dict[str, np.ndarray]:
+        """Return the scalars of the state in host memory, int64 [market], once steps are done."""
+        self.wait()
+        found = [part.read_scalars()[:, : part.slice.count] for part in self._parts]
+        joined = dict(zip(SCALARS, np.concatenate(found, axis=1), strict=True))
+        shapes = array_shapes(self.auction)
+        return {name: joined[name].copy() for name, shape in shapes.items() if len(shape) == 1}
 
     def write_state(self, state: State) -> None:
         """Continue from `state`.

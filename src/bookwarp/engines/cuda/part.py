@@ -141,8 +141,12 @@ class Part:
     def read(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the signed books, lots [market, level], and scalars, int64 [SCALARS, pitch]."""
         book = np.empty((self.slice.count, self._levels), self.lots)
+        return self.gpu.read(self.book, book), self.read_scalars()
+
+    def read_scalars(self) -> np.ndarray:
+        """Return the scalars alone, int64 [SCALARS, pitch]."""
         scalars = np.empty((len(SCALARS), scalars_pitch(self.slice.count)), np.int64)
-        return self.gpu.read(self.book, book), self.gpu.read(self.scalars, scalars)
+        return self.gpu.read(self.scalars, scalars)
 
     def prepare(self, key: KernelKey) -> None:
         """Load a kernel, compiled if need be, and what it works in."""
