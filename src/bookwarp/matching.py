@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bookwarp.engines.registry import book_engine_class, choose_book_engine
+from bookwarp.engines.book_protocol import BookEngine
+from bookwarp.engines.registry import book_engine_class, choose_book_engine, fall_back
 from bookwarp.io.order_tables import DEFAULT_SIDES, OrderTable, read_orders
 from bookwarp.limits import check_threads
 from bookwarp.results.event_table import event_rows
@@ -18,7 +19,7 @@ from bookwarp.results.match import Match
 from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.book_rules import BookRules, check_book_count
 from bookwarp.spec.book_state import BookState
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.event_digest import EventDigest
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Books:
         stp: what happens when an order meets one of the same owner: "none" (they trade),
             "cancel_resting", "cancel_incoming" or "cancel_both".
         price_range: (lowest, highest) limit accepted, both included [tick]; None is no limit.
-        engine: "cuda", "cpu" or "reference", which give the same bits; "auto" is the best one here
-            that runs on the processor.
+        engine: "cuda", "cpu" or "reference", which give the same bits; "auto" is "cuda" for 256
+            books or more where there is a GPU, else the best one on the processor.
         threads: threads of the cpu engine; all available processors if None.
         events: whether events are written.
 
@@ -86,14 +87,23 @@ class Books:
         self.has_events = bool(events)
         """Whether events are written."""
         self._threads = check_threads(threads)
-        self.engine = choose_book_engine(engine)
+        self.engine = choose_book_engine(engine, books)
         """Name of the engine."""
-        self._engine = book_engine_class(self.engine)(rules, books, self._threads)
+        self._engine = self._make_engine(may_fall_back=engine == "auto")
         self._warm: set[int] = set()
         self._event_digest = EventDigest()
         # The last batch, until its events are hashed: when they are asked for, or more come.
         self._unhashed: Match | None = None
         self._state: BookState | None = None
+
+    def _make_engine(self, may_fall_back: bool) -> BookEngine:
+        try:
+            return book_engine_class(self.engine)(self.rules, self.books, self._threads)
+        except EngineError as error:
+            if not may_fall_back:
+                raise
+            self.engine = fall_back(self.engine, error)
+        return book_engine_class(self.engine)(self.rules, self.books, self._threads)
 
     def __repr__(self) -> str:
         return f"<Books: {self.books:,} on engine {self.engine}, {self.messages:,} messages>"

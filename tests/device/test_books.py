@@ -14,6 +14,7 @@ from test_book_kernels_on_emulated_warps import (
 from test_book_kernels_on_emulated_warps import test_cases as test_cases
 from test_book_kernels_on_emulated_warps import test_long_streams as test_long_streams
 
+import bookwarp as bw
 from bookwarp.engines.cuda.books import engine, transfer
 from bookwarp.engines.cuda.books.engine import CudaBookEngine
 from bookwarp.engines.cuda.gpu import Gpu
@@ -39,6 +40,10 @@ def book_kernel(request, monkeypatch):
 @pytest.fixture
 def any_kernel():
     """Runs a test on the kernels of the engine's choice."""
+
+
+def test_auto_is_the_gpu_for_many_books():
+    assert [bw.Books(count).engine for count in (255, 256)] == ["cpu", "cuda"]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pytest
 
 import bookwarp as bw
+from bookwarp import matching
+from bookwarp.engines import registry
+from bookwarp.reference.book_engine import ReferenceBookEngine
 from bookwarp.results.archive import ArchiveKind
 from bookwarp.spec.errors import EngineError, ParameterError, StoreError
 from bookwarp.spec.events import EVENT_ROW, Counter
@@ -348,23 +351,46 @@ def test_interrupt_while_hashing_spoils_no_digest(monkeypatch):
     assert done.digest() == whole
 
 
-class _NoMemory:
-    """An engine on a device that is too small."""
+class _GpuBooks(ReferenceBookEngine):
+    """An engine on a device; one that is too small for more than 1000 books."""
 
     def __init__(self, rules, books, threads=None):
-        raise EngineError("too little memory")
+        if books > 1000:
+            raise EngineError("too little memory")
+        super().__init__(rules, books)
 
 
-def test_auto_takes_no_device(monkeypatch):
-    from bookwarp import matching
-    from bookwarp.engines import registry
-
+@pytest.fixture
+def with_a_gpu(monkeypatch):
     real = matching.book_engine_class
-    monkeypatch.setattr(registry, "_reason_against", lambda name: None)
     monkeypatch.setattr(
-        matching, "book_engine_class", lambda name: _NoMemory if name == "cuda" else real(name)
+        matching, "book_engine_class", lambda name: _GpuBooks if name == "cuda" else real(name)
     )
-    assert bw.Books(1).engine == bw.Books(100_000).engine == "cpu"
+    monkeypatch.setattr(registry, "_reason_against", lambda name: None)
+    registry._say_once.cache_clear()
+    yield
+    registry._say_once.cache_clear()
+
+
+@pytest.mark.usefixtures("with_a_gpu")
+def test_auto_takes_the_gpu_for_many_books_only(tmp_path):
+    chosen = {count: bw.Books(count).engine for count in (1, 255, 256, 1000)}
+    assert chosen == {1: "cpu", 255: "cpu", 256: "cuda", 1000: "cuda"}
+    done = bw.match(stream(books=300), 300)
+    assert done.books.engine == "cuda"
+    done.books.save(tmp_path / "books")
+    assert bw.Books.load(tmp_path / "books").engine == "cuda"
+    assert bw.match(stream(books=300), 300, engine="cpu").digest() == done.digest()
+    assert bw.Books(1, engine="cuda").engine == "cuda"
+    assert bw.Books(300, engine="reference").engine == "reference"
+
+
+@pytest.mark.usefixtures("with_a_gpu")
+def test_auto_falls_back_where_the_gpu_has_too_little_memory(caplog):
+    assert {bw.Books(100_000).engine for _ in range(3)} == {"cpu"}
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == "engine 'cuda' is not used: too little memory"
     with pytest.raises(EngineError, match="too little memory"):
         bw.Books(100_000, engine="cuda")
 
