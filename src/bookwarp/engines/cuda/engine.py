@@ -64,6 +64,11 @@ class CudaEngine:
         reason = unavailable_reason()
         if reason is not None:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
+        if auction.has_waiting_orders or auction.has_execution_agents:
+            raise EngineError(
+                "the cuda engine runs no clearing_interval above 1 and no parent orders: use "
+                "engine 'cpu'"
+            )
         numbers = check_devices(devices, cuda_stream)
         self.auction, self.plan = auction, plan
         self._type_counts = auction.type_counts()
@@ -311,6 +316,15 @@ class CudaEngine:
             lots: on the larger side of every book now, int64 [market].
         """
         return int(((_NARROW_MOST - lots) // self._lots_per_step).min())
+
+
+def free_device_bytes(devices: Any) -> list[int]:
+    """Return how much memory is free on each of the GPUs that `devices` asks for.
+
+    Raises:
+        ParameterError: there is no such device, or it is given twice.
+    """
+    return [Gpu(number).free_bytes() for number in check_devices(devices, None)]
 
 
 def check_devices(devices: Any, cuda_stream: Any) -> list[int]:
