@@ -8,7 +8,7 @@ import ctypes
 import weakref
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,13 @@ class Memory:
         self.nbytes = nbytes
         self.pointer = gpu.claim(nbytes)
         _at_the_end_of(self, gpu.release, self.pointer)
+
+
+class MemoryPart(NamedTuple):
+    """Bytes within a `Memory` that somebody else holds."""
+
+    pointer: int
+    nbytes: int
 
 
 class _Event:
@@ -135,7 +142,7 @@ class Gpu:
         with self:
             self._driver.cuMemFreeHost(pointer)
 
-    def write(self, memory: Memory, array: np.ndarray) -> None:
+    def write(self, memory: Memory | MemoryPart, array: np.ndarray) -> None:
         """Copy an array to the start of `memory`; it may change as soon as this returns."""
         data = np.ascontiguousarray(array)
         with self:

@@ -31,6 +31,22 @@ def group_messages(
         Indexes of the messages by book, uint32 [message]; and where those of each book start among
         them, uint32 [book + 1].
     """
+    keys = take_keys(space, count)
+    config = gpu.configure(-(-count // BLOCK), BLOCK, 0)
+    kernel = code.get_kernel("read_books")
+    gpu.launch(config, kernel, messages.pointer, keys.pointer, np.uint32(count))
+    return group_by_book(gpu, code, space, count, books)
+
+
+def take_keys(space: Workspace, count: int) -> Memory:
+    """Return where `group_by_book` finds the books of `count` messages, uint32 [message]."""
+    return space.take("books 0", _WORD * count)
+
+
+def group_by_book(
+    gpu: TableGpu, code: Any, space: Workspace, count: int, books: int
+) -> tuple[Memory, Memory]:
+    """Put the grouping of what was written to `take_keys` on the stream; see `group_messages`."""
     keys = [space.take(f"books {turn}", _WORD * count) for turn in range(2)]
     indexes = [space.take(f"indexes {turn}", _WORD * count) for turn in range(2)]
     tiles = -(-count // TILE)
@@ -41,7 +57,6 @@ def group_messages(
     def launch(name: str, grid: int, *arguments: Any) -> None:
         gpu.launch(gpu.configure(grid, BLOCK, 0), code.get_kernel(name), *arguments)
 
-    launch("read_books", -(-count // BLOCK), messages.pointer, keys[0].pointer, size)
     passes = -(-max(1, (books - 1).bit_length()) // _DIGIT_BITS)
     source = 0
     for number in range(passes):

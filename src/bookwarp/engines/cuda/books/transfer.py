@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.cuda.gpu import Gpu, Memory, checked
+from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart, checked
 
 CHUNK_BYTES = 8 << 20
 """What a thread copies at a time: some tenths of a millisecond of the bus."""
@@ -40,7 +40,7 @@ class TableGpu(Gpu):
         self._senders: list[_Sender] = []
         self._free: list[np.ndarray] = []
 
-    def send(self, memory: Memory, array: np.ndarray) -> None:
+    def send(self, memory: Memory | MemoryPart, array: np.ndarray) -> None:
         """Copy a contiguous array to the start of `memory`; it may change as soon as this returns.
 
         What was put on the stream before may still be using `memory`: wait for it first.

@@ -1,0 +1,1 @@
+"""The cuda engine for books of 256-bit numbers."""
