@@ -12,24 +12,36 @@ event, ordered by seq, then by kind:
     5,seq,id                         modification rejected
 
 Lines are joined by newlines without one at the end. With --books N the stream is sent to N books at
-once, message by message in turn; all must have the same events.
+once, message by message in turn; every event of every book must be that of the first, byte by byte,
+but for the message it belongs to, which must be its own.
 
-Prints one JSON object: sha256, messages, trades, messages_per_s (the best of the trials, grouping
-by book included, events written; reading the file, compiling and hashing are not part of it).
+Prints one JSON object: sha256, messages, trades, messages_per_s (the best of the trials, in the
+engine, grouping by book included, events written; reading the file, compiling, sending one stream
+to many books and hashing are not part of it). With --rows a line is appended to FILE, which also
+tells machine and commit.
 """
 
 import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from gpu import describe_gpu
+from machine import describe_code, describe_machine
+from same_stream import Events, Spreader, events_of_one
 
-import bookwarp as bw
-from bookwarp.spec.events import EventType, Matched
+from bookwarp.engines.book_protocol import BookEngine
+from bookwarp.engines.registry import available_threads, book_engine_class, choose_book_engine
+from bookwarp.spec.book_rules import BookRules
+from bookwarp.spec.events import Counter, EventType
 from bookwarp.spec.orders import ORDER, Op, TimeInForce
 
 _TRIALS = 5
@@ -50,47 +62,33 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return orders, columns["seq"]
 
 
-def spread_over_books(orders: np.ndarray, books: int) -> np.ndarray:
-    """Return the messages for `books` books at once, each message for all of them in turn."""
-    spread = np.repeat(orders, books)
-    spread["book"] = np.tile(np.arange(books, dtype=np.uint32), len(orders))
-    return spread
+def match_stream(orders: np.ndarray, engine: BookEngine, books: int) -> tuple[Events, float]:
+    """Send a stream to every book; return the events of one, which all have, and the seconds.
 
-
-def match_stream(orders: np.ndarray, books: bw.Books) -> dict[str, np.ndarray]:
-    """Send a stream to every book, and return the events of one by column, which all have.
-
-    `message` counts the messages of the stream. One book gets all of it in one batch, several get
-    pieces of it, so that memory does not grow with their number.
+    The seconds are those in the engine. One book gets the stream in one batch, several get pieces
+    of it, so that memory does not grow with their number.
     """
-    piece = len(orders) if books.books == 1 else max(1, _PIECE_MESSAGES // books.books)
-    parts = []
-    for start in range(0, len(orders), piece):
-        batch = orders[start : start + piece]
-        if books.books > 1:
-            batch = spread_over_books(batch, books.books)
-        matched = books.match(batch).matched
-        events = matched.events.reshape(books.books, -1) if _is_even(matched) else None
-        if events is None or not all(
-            (events[name] == events[name][0]).all()
-            for name in events.dtype.names
-            if name != "message"
-        ):
-            sys.exit(f"error: books differ in messages {start} .. {start + piece - 1}")
-        first = {name: np.ascontiguousarray(events[name][0]) for name in events.dtype.names}
-        first["message"] = first["message"].astype(np.int64) // books.books + start
-        parts.append(first)
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    piece = len(orders) if books == 1 else max(1, _PIECE_MESSAGES // books)
+    parts, seconds = [], 0.0
+    with ThreadPoolExecutor(available_threads()) as threads:
+        spreader = None if books == 1 else Spreader(books, min(piece, len(orders)), threads)
+        for start in range(0, len(orders), piece):
+            batch = orders[start : start + piece]
+            flat = batch if spreader is None else spreader.spread(batch)
+            began = time.perf_counter()
+            matched = engine.match(flat, None)
+            seconds += time.perf_counter() - began
+            try:
+                part = events_of_one(matched, books, threads)
+            except ValueError as error:
+                sys.exit(f"error: {error} in messages {start} .. {start + len(batch) - 1}")
+            parts.append(part | {"message": part["message"] + start})
+            # Its memory is for the next batch.
+            del matched
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, seconds
 
 
-def _is_even(matched: Matched) -> bool:
-    """Return whether all books have as many events."""
-    return len({*np.diff(matched.event_offsets).tolist()}) == 1
-
-
-def report_lines(
-    events: dict[str, np.ndarray], orders: np.ndarray, seq: np.ndarray
-) -> Iterator[list[str]]:
+def report_lines(events: Events, orders: np.ndarray, seq: np.ndarray) -> Iterator[list[str]]:
     """Yield the lines of the report, some at a time.
 
     Args:
@@ -123,7 +121,7 @@ def _line(kind: int, seq: int, taker: int, side: int, order: int, price: int, qt
     return f"{kind},{seq},{order}"
 
 
-def report_hash(events: dict[str, np.ndarray], orders: np.ndarray, seq: np.ndarray) -> str:
+def report_hash(events: Events, orders: np.ndarray, seq: np.ndarray) -> str:
     """Return the SHA-256 of a report as 64 hexadecimal digits."""
     hasher, between = hashlib.sha256(), ""
     for lines in report_lines(events, orders, seq):
@@ -132,30 +130,52 @@ def report_hash(events: dict[str, np.ndarray], orders: np.ndarray, seq: np.ndarr
     return hasher.hexdigest()
 
 
-def measure(path: Path, engine: str, count: int, trials: int | None, threads: int | None) -> dict:
+def measure(
+    path: Path, name: str, books: int, trials: int | None, threads: int | None
+) -> dict[str, Any]:
     """Match the stream some times and return what is printed."""
     orders, seq = read_stream(path)
-    first, seconds = None, []
-    while first is None or len(seconds) < trials:
-        books = bw.Books(count, modify="replace", engine=engine, threads=threads)
-        events = match_stream(orders, books)
-        seconds.append(books.elapsed_s)
-        summary = books.summary()
-        if first is None:
-            first = events
-            # One rate is chance on a machine that others use; the reference takes its time.
-            trials = trials or (_TRIALS if count == 1 and books.engine != "reference" else 1)
-        elif any((events[name] != first[name]).any() for name in first):
+    engine_name = choose_book_engine(name, books)
+    made, rules = book_engine_class(engine_name), BookRules.of(modify="replace")
+    first: Events | None = None
+    seconds: list[float] = []
+    # One rate is chance on a machine that others use; the reference takes its time.
+    wanted = trials or (_TRIALS if books == 1 and engine_name != "reference" else 1)
+    while len(seconds) < wanted:
+        engine = made(rules, books, threads or available_threads())
+        engine.match(orders[:0], None)
+        events, took = match_stream(orders, engine, books)
+        seconds.append(took)
+        first = first or events
+        if not all(np.array_equal(events[column], first[column]) for column in first):
             sys.exit(f"error: trial {len(seconds)} gave another report than the first")
+        counted = engine.read_state().counters.sum(axis=0)
+        del engine
+    assert first is not None
     return {
         "sha256": report_hash(first, orders, seq),
-        "messages": summary["messages"],
-        "trades": summary["trades"],
-        "messages_per_s": summary["messages"] / min(seconds),
-        "fills_per_order": summary["fills_per_order"],
-        "books": count,
-        "engine": summary["engine"],
+        "messages": int(counted[Counter.MESSAGES]),
+        "trades": int(counted[Counter.TRADES]),
+        "messages_per_s": int(counted[Counter.MESSAGES]) / min(seconds),
+        "fills_per_order": int(counted[Counter.TRADES]) / int(counted[Counter.ACCEPTED]),
+        "books": books,
+        "engine": engine_name,
         "trials": len(seconds),
+    }
+
+
+def row_of(found: dict[str, Any], stream: str, commit: str | None) -> dict[str, Any]:
+    """Return what is kept of a measurement."""
+    on_gpu = describe_gpu() if found["engine"] == "cuda" else {}
+    return {
+        "suite": "books",
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        **describe_machine(),
+        **on_gpu,
+        **describe_code(commit),
+        "kind": "flow hash",
+        "case": stream,
+        **found,
     }
 
 
@@ -170,8 +190,16 @@ def main() -> None:
         help=f"times it is matched ({_TRIALS}; 1 by the reference or on several books)",
     )
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="file to append a line to")
+    parser.add_argument("--commit", help="the commit to note where there is no Git to ask")
     given = parser.parse_args()
-    print(json.dumps(measure(given.file, given.engine, given.books, given.trials, given.threads)))
+    found = measure(given.file, given.engine, given.books, given.trials, given.threads)
+    print(json.dumps(found))
+    if given.rows is not None:
+        row = row_of(found, given.file.stem, given.commit)
+        given.rows.parent.mkdir(parents=True, exist_ok=True)
+        with given.rows.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":
