@@ -111,7 +111,7 @@ def as_book_numbers(book: Any, orders: int, books: int) -> np.ndarray:
         ParameterError: a book does not exist, naming order, value and limit; or there is not one
             for each order.
     """
-    if isinstance(book, Integral) and not isinstance(book, bool):
+    if isinstance(book, Integral):
         return np.full(orders, check_integer("book", book, 0, books - 1), np.int64)
     numbers = np.asarray(book)
     if numbers.dtype.kind not in "iu" and numbers.size:

@@ -1,0 +1,1 @@
+"""The cpu engine for books of 256-bit numbers."""
