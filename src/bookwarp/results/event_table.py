@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from bookwarp.results.book_tables import coded
+from bookwarp.results.event_order import by_message
 from bookwarp.spec.events import EVENT_ROW, EventType, Matched, Reason
 from bookwarp.spec.orders import Op
 
@@ -34,7 +35,7 @@ def event_columns(
     message = np.ascontiguousarray(events["message"])
     book = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets))
     if len(offsets) > 2:
-        order = _by_message(message, len(order_ids))
+        order = by_message(message, len(order_ids))
         events, message, book = events[order], message[order], book[order]
     is_trade = events["type"] == EventType.TRADE
     theirs = np.ascontiguousarray(events["order_id"])
@@ -77,25 +78,3 @@ def event_table(columns: dict[str, np.ndarray], times: np.ndarray | None) -> pa.
     if times is not None:
         table["ts"] = times
     return pa.table(table)
-
-
-def _by_message(message: np.ndarray, messages: int) -> np.ndarray:
-    """Return where the events lie, in the order of their messages. int64 [event].
-
-    Args:
-        message: uint32 [event], of each event its message; those of one message lie together.
-        messages: how many messages there are.
-    """
-    if not len(message):
-        return np.zeros(0, np.int64)
-    opens = np.concatenate([[True], message[1:] != message[:-1]])
-    firsts = np.flatnonzero(opens)
-    counts = np.diff(np.append(firsts, len(message)))
-    # Few messages have no event, so that a table by message costs less than sorting.
-    runs = np.zeros(messages, np.int64)
-    runs[message[firsts]] = counts
-    begins = np.cumsum(runs) - runs
-    target = np.repeat(begins[message[firsts]] - firsts, counts) + np.arange(len(message))
-    order = np.empty(len(message), np.int64)
-    order[target] = np.arange(len(message))
-    return order
