@@ -49,7 +49,7 @@ class BooksOnGpu:
             passes: the passes.
             tile: books of a launch.
         """
-        pass_rows, count = np.uint32(passes.books), np.uint32(passes.count)
+        pass_rows, count = np.uint32(passes.books), np.uint32(passes.times)
         for start in range(0, passes.books, tile):
             books = min(tile, passes.books - start)
             self._launch(

@@ -86,8 +86,20 @@ class CudaU256Engine:
         count = len(calldata)
         if count == 1:
             return self._single.match(calldata, 0 if book is None else int(book[0]))
+        try:
+            return self._match_all(calldata, book, tile)
+        except EngineError as error:
+            self._space.release()
+            raise EngineError(f"{error} (in a batch of {count} orders)") from error
+
+    def _match_all(
+        self, calldata: np.ndarray, book: np.ndarray | None, tile: int | None
+    ) -> np.ndarray:
+        """Match in as few pieces as there must be."""
+        count = len(calldata)
         if count <= MOST_ORDERS:
             return self._match_piece(calldata, book, tile)
+        # The first piece is the largest, and takes all memory that there is to take.
         results = np.empty((count, RESULT_BYTES), np.uint8)
         for start in range(0, count, MOST_ORDERS):
             piece = slice(start, start + MOST_ORDERS)

@@ -13,7 +13,7 @@ class Passes(NamedTuple):
 
     first: int
     books: int
-    count: int
+    times: int
 
 
 def find_passes(book: np.ndarray | None, orders: int) -> Passes | None:
