@@ -1,0 +1,1 @@
+"""Sweeps: many settings of a market in one call, stored block by block."""

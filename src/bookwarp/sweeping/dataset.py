@@ -1,0 +1,84 @@
+"""The results of a sweep in memory."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bookwarp.sweeping.layout import (
+    MISSING,
+    attributes,
+    coordinates,
+    path_variable,
+    result_variables,
+)
+from bookwarp.sweeping.paths import PATH_PRICE
+from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
+from bookwarp.sweeping.running import Block, allocate
+from bookwarp.sweeping.store import sweep_digest
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Results:
+    """The results of a sweep that is not stored; blocks are written as to a `SweepStore`."""
+
+    def __init__(self, plan: SweepPlan) -> None:
+        self.plan = plan
+        self._results = allocate(plan, plan.design.markets)
+        self._paths = np.full((len(plan.paths.markets), plan.paths.steps), NO_VALUE, np.int64)
+        self._exact: dict[int, bytes] = {}
+
+    def missing(self) -> list[int]:
+        """Return the blocks that are not there."""
+        return [n for n in range(self.plan.blocks.count) if n not in self._exact]
+
+    def write(self, block: Block) -> None:
+        """Take a block."""
+        first, stop = self.plan.blocks.markets(block.number)
+        for name, array in block.results.items():
+            self._results[name][first:stop] = array
+        self._paths[slice(*self.plan.paths.within(first, stop))] = block.paths
+        self._exact[block.number] = block.exact_sha256(self.plan)
+
+    def kept(self, written: int) -> str:
+        """Say what is left of an interrupted sweep."""
+        return "nothing was kept: with out= the blocks that were done would be in a store"
+
+    def finish(self) -> str:
+        """Return the digest, once no block is missing."""
+        return sweep_digest([self._exact[number] for number in range(self.plan.blocks.count)])
+
+    def open(self) -> "xr.Dataset":
+        """Return the dataset, as `SweepStore.open` does."""
+        import xarray as xr
+
+        plan = self.plan
+        arrays = {**self._results, PATH_PRICE: self._paths}
+        variables = result_variables(plan) | path_variable(plan)
+        coords = coordinates(plan)
+        return xr.Dataset(
+            {
+                name: (each.dims, *_decoded(arrays[name].reshape(each.shape), each.attributes))
+                for name, each in variables.items()
+            },
+            coords={
+                name: (dims, _as_text(values), said)
+                for name, (dims, values, said) in coords.items()
+            },
+            attrs=attributes(plan, self.finish()),
+        )
+
+
+def _decoded(array: np.ndarray, said: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return integers, some of which have no value, as xarray shows them: floats and NaN."""
+    if MISSING not in said:
+        return array, said
+    values = array.astype(np.float64)
+    values[array == NO_VALUE] = np.nan
+    return values, {name: value for name, value in said.items() if name != MISSING}
+
+
+def _as_text(values: np.ndarray) -> np.ndarray:
+    """Return text as it comes out of a store."""
+    return values.astype(np.dtypes.StringDType()) if values.dtype == object else values

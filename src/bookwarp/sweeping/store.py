@@ -1,0 +1,231 @@
+"""The store of a sweep: a Zarr group that is filled block by block, and ends in the same bytes.
+
+Every result is an array of which a block is one chunk, uncompressed, in a file that appears whole.
+The block's chunk of `block_sha256` is written last: it says that the block is there, and what its
+files hold. Nothing in the store tells of the machine or the time.
+"""
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bookwarp.results.output import as_path, check_folder, explain, written_whole
+from bookwarp.signals import SignalsDeferred
+from bookwarp.spec.errors import ParameterError, StoreError
+from bookwarp.sweeping.creating import MARKERS, SHA256_BYTES, create_store, root_attributes
+from bookwarp.sweeping.identity import ROOT, read_description, refuse_other
+from bookwarp.sweeping.layout import path_variable, result_variables
+from bookwarp.sweeping.paths import PATH_PRICE
+from bookwarp.sweeping.plan import SweepPlan
+from bookwarp.sweeping.running import Block
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SUFFIX = ".zarr"
+_PARTIAL = ".partial"
+"""Folder in the store where files are made before they get their names."""
+_WRITERS = 8
+_DIGEST_HEADER = b"bookwarp sweep 1\n"
+
+
+def check_out(out: Any) -> Path:
+    """Return where a store is or will be.
+
+    Raises:
+        ParameterError: it is no path with the suffix .zarr.
+    """
+    path = as_path(out)
+    if path.suffix.lower() != SUFFIX:
+        raise ParameterError(f"out must be a Zarr store, *{SUFFIX}, not {str(path)!r}")
+    return path
+
+
+class SweepStore:
+    """The store of one sweep, made or gone on with; workers open it with `create=False`.
+
+    Args:
+        path: where it is.
+        plan: of the sweep.
+        create: whether it is made if there is nothing.
+
+    Raises:
+        StoreError: what is there is not this sweep, or nothing can be written there.
+    """
+
+    def __init__(self, path: Path, plan: SweepPlan, create: bool = True) -> None:
+        self.path, self.plan = path, plan
+        self._variables = result_variables(plan) | path_variable(plan)
+        if path.exists():
+            refuse_other(path, plan)
+        elif create:
+            check_folder(path)
+            with written_whole(path, overwrite=False) as temporary:
+                create_store(temporary, plan, self._variables)
+        else:
+            raise StoreError(f"there is no store {path}")
+
+    def missing(self) -> list[int]:
+        """Return the blocks that are not in the store, or not as they were written.
+
+        Cost: all that is in the store is read.
+        """
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            whole = pool.map(self._is_whole, range(self.plan.blocks.count))
+            return [number for number, here in enumerate(whole) if not here]
+
+    def write(self, block: Block) -> None:
+        """Write a block, and then that it is there. May be done by several processes at once.
+
+        Raises:
+            StoreError: it cannot be written; what is in the store stays as it was.
+        """
+        with SignalsDeferred(), self._explained():
+            (self.path / _PARTIAL).mkdir(exist_ok=True)
+            chunks = self._chunks(block)
+            with ThreadPoolExecutor(_WRITERS) as pool:
+                list(pool.map(self._put, chunks.keys(), chunks.values()))
+            marker = block.exact_sha256(self.plan) + _hash_chunks(chunks)
+            self._put(_marker_file(block.number), marker)
+
+    def finish(self) -> str:
+        """Write the digest of the whole sweep, once no block is missing, and return it.
+
+        Raises:
+            StoreError: a block is missing, or the store cannot be written.
+        """
+        exact = []
+        for number in range(self.plan.blocks.count):
+            marker = self._read_marker(number)
+            if marker is None:
+                raise StoreError(f"{self.path} lacks block {number}: run the sweep again")
+            exact.append(marker[:SHA256_BYTES])
+        digest = sweep_digest(exact)
+        with SignalsDeferred(), self._explained():
+            root = json.loads((self.path / ROOT).read_bytes())
+            if root["attributes"] != (said := root_attributes(self.plan, digest)):
+                root["attributes"] = said
+                (self.path / _PARTIAL).mkdir(exist_ok=True)
+                self._put(ROOT, json.dumps(root, indent=2).encode())
+            shutil.rmtree(self.path / _PARTIAL, ignore_errors=True)
+        return digest
+
+    def kept(self, written: int) -> str:
+        """Say what is left of an interrupted sweep."""
+        count = self.plan.blocks.count
+        return f"{written} of {count} blocks are in {self.path}, and the same sweep goes on there"
+
+    def open(self) -> "xr.Dataset":
+        """Return what is in the store as a dataset whose values are read when they are used."""
+        return open_dataset(self.path)
+
+    def _is_whole(self, number: int) -> bool:
+        """Say whether a block is in the store with the bytes that were written."""
+        marker = self._read_marker(number)
+        if marker is None:
+            return False
+        try:
+            chunks = {name: (self.path / name).read_bytes() for name in self._files(number)}
+        except OSError:
+            return False
+        return marker[SHA256_BYTES:] == _hash_chunks(chunks)
+
+    def _read_marker(self, number: int) -> bytes | None:
+        try:
+            marker = (self.path / _marker_file(number)).read_bytes()
+        except OSError:
+            return None
+        return marker if len(marker) == 2 * SHA256_BYTES else None
+
+    def _files(self, number: int) -> list[str]:
+        """Return the names of the files of a block, as `_chunks` has them."""
+        place = self.plan.blocks.place(number)
+        names = [
+            _chunk_file(name, (*place, *(0,) * (len(each.shape) - len(place))))
+            for name, each in self._variables.items()
+            if name != PATH_PRICE
+        ]
+        first, stop = self.plan.paths.within(*self.plan.blocks.markets(number))
+        return names + [_chunk_file(PATH_PRICE, (path, 0)) for path in range(first, stop)]
+
+    def _chunks(self, block: Block) -> dict[str, bytes]:
+        """Return the files of a block: every chunk has its full size, filled up at the edges."""
+        extent = self.plan.blocks.extent(block.number)
+        contents = []
+        for name, variable in self._variables.items():
+            if name == PATH_PRICE:
+                continue
+            rest = variable.shape[len(extent) :]
+            values = block.results[name].reshape((*extent, *rest))
+            if values.shape != variable.chunk:
+                full = np.full(variable.chunk, variable.fill, variable.dtype)
+                full[tuple(slice(length) for length in extent)] = values
+                values = full
+            contents.append(np.ascontiguousarray(values, variable.dtype).tobytes())
+        contents += [np.ascontiguousarray(path, "<i8").tobytes() for path in block.paths]
+        return dict(zip(self._files(block.number), contents, strict=True))
+
+    def _put(self, name: str, content: bytes) -> None:
+        """Write a file of the store, which appears whole or not at all."""
+        partial = self.path / _PARTIAL / secrets.token_hex(8)
+        target = self.path / name
+        partial.write_bytes(content)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.replace(target)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say of an error of the system that the blocks so far are kept."""
+        try:
+            yield
+        except OSError as error:
+            why = explain(error, self.path).replace("; nothing was left behind", "")
+            raise StoreError(
+                f"{why}; the blocks written before are kept, and the same sweep goes on from them"
+            ) from error
+
+
+def sweep_digest(exact: list[bytes]) -> str:
+    """Return the digest of a sweep, 64 hexadecimal digits.
+
+    Args:
+        exact: `Block.exact_sha256` of every block, in order.
+    """
+    return hashlib.sha256(_DIGEST_HEADER + b"".join(exact)).hexdigest()
+
+
+def open_dataset(path: Path) -> "xr.Dataset":
+    """Return the dataset in a store; values are read when they are used.
+
+    Raises:
+        StoreError: there is none, or it is no store of a sweep.
+    """
+    import xarray as xr
+
+    read_description(path)
+    dataset = xr.open_dataset(path, engine="zarr", chunks=None, consolidated=True)
+    return dataset.drop_vars(MARKERS)
+
+
+def _marker_file(number: int) -> str:
+    return _chunk_file(MARKERS, (number, 0))
+
+
+def _chunk_file(name: str, place: tuple[int, ...]) -> str:
+    return "/".join((name, "c", *map(str, place)))
+
+
+def _hash_chunks(chunks: Mapping[str, bytes]) -> bytes:
+    """Return the SHA-256 of the files of a block."""
+    hasher = hashlib.sha256()
+    for content in chunks.values():
+        hasher.update(content)
+    return hasher.digest()

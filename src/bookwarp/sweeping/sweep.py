@@ -1,0 +1,100 @@
+"""Sweep many settings in one call."""
+
+from typing import TYPE_CHECKING, Any
+
+from bookwarp.measures.protocol import Measure
+from bookwarp.progress import Progress, work_bar
+from bookwarp.spec.errors import ParameterError
+from bookwarp.sweeping.dataset import Results
+from bookwarp.sweeping.design import Design
+from bookwarp.sweeping.machine import Machine
+from bookwarp.sweeping.plan import SweepPlan
+from bookwarp.sweeping.running import run_blocks
+from bookwarp.sweeping.store import SweepStore, check_out
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def sweep(
+    design: Design,
+    *,
+    measure: Measure,
+    out: Any = None,
+    infeasible: str = "error",
+    paths: Any = None,
+    block_markets: int | None = None,
+    engine: str = "auto",
+    devices: Any = None,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    client: Any = None,
+    progress: Progress = None,
+    **parameters: Any,
+) -> "xr.Dataset":
+    """Run all settings of a design and return what is measured of every market.
+
+    Replica r of every setting draws as market r: settings differ by their parameters alone, and
+    not by luck, so that a difference of two settings has less noise than each of them.
+
+    Args:
+        design: the settings, from `grid`, `zipped`, `random_design` or `latin_hypercube`.
+        measure: what is computed of the recorded rows, of `bookwarp.measures`.
+        out: store (.zarr) that results go to block by block. Where it exists already, only what is
+            missing of the same sweep is run. In memory if None.
+        infeasible: "error" to refuse a design with settings that cannot run, such as shares above
+            1 in all; "nan" to list them in the attribute `infeasible`, and leave them NaN.
+        paths: markets whose last price is kept after every step, as `path_price`: a number of
+            replicas of every setting, or a mapping from swept parameters, and "replica", to lists
+            of values.
+        block_markets: markets of a block, about; by default as many as one core runs in some
+            seconds. It is a part of what a store holds.
+        engine, devices, threads, memory_limit: as for `bookwarp.simulate`; devices may be "all"
+            also where there is no GPU. Results do not depend on them.
+        client: must be None.
+        progress: True for a bar on stderr, or a function of (agent events done, wanted).
+        **parameters: what is the same in all settings: `agents`, `levels`, `steps`, and every other
+            parameter of `bookwarp.simulate` that a design may vary, `mix` and `volume_profile`.
+
+    Returns:
+        The dataset: dimensions are those of the design, then `replica`, then those of the measure.
+        With `out`, values are read from the store when they are used. The attribute `digest` is the
+        same on every engine and machine.
+
+    Raises:
+        ParameterError: naming what is wrong, before any work.
+        EngineError: the engine does not work here.
+        StoreError: the store holds another sweep, or cannot be written.
+        KeyboardInterrupt: blocks that are done are in the store, and the same call goes on.
+    """
+    if client is not None:
+        raise ParameterError("client is not supported yet: leave it out to use this machine")
+    path = None if out is None else check_out(out)
+    plan = SweepPlan.of(design, measure, parameters, infeasible, paths, block_markets)
+    machine = Machine.of(engine, threads, devices, memory_limit)
+    results = Results(plan) if path is None else SweepStore(path, plan)
+    fill(results, machine, progress)
+    results.finish()
+    return results.open()
+
+
+def fill(results: "Results | SweepStore", machine: Machine, progress: Progress = None) -> None:
+    """Run what is missing of a sweep, and write it block by block.
+
+    Raises:
+        StoreError: the store cannot be written.
+        KeyboardInterrupt: with a note that says what was kept.
+    """
+    plan = results.plan
+    missing = results.missing()
+    wanted = sum(plan.events(number) for number in range(plan.blocks.count))
+    done = wanted - sum(plan.events(number) for number in missing)
+    written = plan.blocks.count - len(missing)
+    with work_bar(progress, done, wanted) as report:
+        try:
+            for block in run_blocks(plan, missing, machine, report):
+                results.write(block)
+                written += 1
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(results.kept(written))
+            raise

@@ -1,0 +1,112 @@
+"""What may differ from setting to setting, and the checks of its values."""
+
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from bookwarp.spec.agents import REST
+from bookwarp.spec.codes import Stream, Window
+from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.market import SHARES
+from bookwarp.spec.parameters import PARAMETERS, Parameter, check_value, regular_array
+
+CHOICES: dict[str, type[IntEnum]] = {
+    "stream": Stream,
+    "window": Window,
+}
+"""Parameters that are given by the name of a code."""
+
+SHARED = (*(n for n, p in PARAMETERS.items() if not p.per_market), "stream", "window")
+"""What all markets of one launch have in common; settings that differ in it run apart."""
+
+REPLICA = "replica"
+_NUMBERED = ("markets", "market_ids")
+NUMBERS = tuple(name for name in PARAMETERS if name not in (*_NUMBERED, *CHOICES))
+VARIED = tuple(dict.fromkeys((*SHARES, *NUMBERS, *CHOICES)))
+"""Names of all that a design may vary: shares of the mix, parameters of the model, choices."""
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of `VARIED`.
+
+    Raises:
+        ParameterError: it says which name was meant, or why it is not varied.
+    """
+    if name in _NUMBERED:
+        raise ParameterError(
+            f"{name} is not given to a sweep: replicas says how many markets each setting has, "
+            f"and replica r draws as market r"
+        )
+    if name == "mix":
+        raise ParameterError(f"a design names the shares themselves: {', '.join(SHARES)}")
+    if name not in VARIED:
+        raise ParameterError(unknown_name("parameter of a design", name, (*VARIED, "replicas")))
+
+
+def check_values(name: str, values: Any) -> np.ndarray:
+    """Return the values of a swept parameter, each inside the parameter's own domain.
+
+    Args:
+        name: in `VARIED`.
+        values: at least one; numbers, or names of a choice.
+
+    Returns:
+        float64, int64 or uint64 [value], or objects that are text.
+
+    Raises:
+        ParameterError: naming the parameter, the value and the limit.
+    """
+    given = values if isinstance(values, list | tuple) else regular_array(name, values).tolist()
+    array = regular_array(name, given)
+    if array.ndim != 1 or not len(array):
+        raise ParameterError(f"{name} must be a list with at least one value, not {values!r}")
+    if name in CHOICES:
+        return np.array([_check_choice(name, value) for value in given], object)
+    checked = check_value(_domain(name), list(given), len(given))
+    assert isinstance(checked, np.ndarray)
+    return checked
+
+
+def check_constant(name: str, value: Any) -> Any:
+    """Return a value that is the same in all settings; a share may be "rest".
+
+    Raises:
+        ParameterError: naming the parameter, the value and the limit.
+    """
+    if name in CHOICES:
+        return _check_choice(name, value)
+    if name in SHARES and isinstance(value, str) and value == REST:
+        return REST
+    if value is None and name in PARAMETERS and PARAMETERS[name].default is None:
+        return None
+    return check_value(_domain(name), value)
+
+
+def is_several(value: Any) -> bool:
+    """Say whether a value is a list or an array of values rather than one."""
+    return isinstance(value, list | tuple | range) or np.ndim(value) > 0
+
+
+def meaning_of(name: str) -> dict[str, str]:
+    """Return the unit and the meaning of a swept parameter, as attributes of a coordinate."""
+    if name in SHARES:
+        return {"units": "1", "long_name": f"share of {name} agents"}
+    if name in PARAMETERS:
+        return {"units": PARAMETERS[name].unit, "long_name": PARAMETERS[name].meaning}
+    return {"units": "1", "long_name": name}
+
+
+def _domain(name: str) -> Parameter:
+    """Return the domain of a number as that of a parameter that may differ by setting."""
+    if name in SHARES:
+        return Parameter(name, 0, 1, None, "1", "share", real=True)
+    return replace(PARAMETERS[name], per_market=True)
+
+
+def _check_choice(name: str, value: Any) -> str:
+    known = [code.name.lower() for code in CHOICES[name]]
+    if not isinstance(value, str) or value not in known:
+        raise ParameterError(unknown_name(name, value, known))
+    return str(value)

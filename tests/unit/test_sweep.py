@@ -1,0 +1,330 @@
+"""Sweeps in memory: the markets they run, what they return, how few launches they take."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from emulated_gpu import emulated_gpus as emulated_gpus
+from tiny_measure import TinyMeasure
+
+import bookwarp as bw
+from bookwarp.engines import registry
+from bookwarp.spec.errors import EngineError, ParameterError
+from bookwarp.sweeping import running
+from bookwarp.sweeping.design import grid, zipped
+from bookwarp.sweeping.machine import Machine
+from bookwarp.sweeping.plan import EXACT, SweepPlan
+from bookwarp.sweeping.running import run_block, run_blocks
+from bookwarp.sweeping.sweep import sweep
+
+SMALL = {"agents": 12, "levels": 16, "steps": 30}
+DESIGN = grid(momentum=[0.0, 0.2, 0.4], max_qty=[1, 5], noise="rest", maker=0.1, replicas=3)
+
+
+def small(design=DESIGN, engine="reference", measure=None, **given):
+    return sweep(design, measure=measure or TinyMeasure(), engine=engine, **{**SMALL, **given})
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return small()
+
+
+def test_every_setting_and_replica_is_the_market_that_simulate_runs(dataset):
+    assert dict(dataset.sizes) == {"momentum": 3, "max_qty": 2, "replica": 3, "lag": 2}
+    for momentum in dataset.momentum.values:
+        for max_qty in dataset.max_qty.values:
+            mix = bw.Mix(noise="rest", momentum=momentum, maker=0.1)
+            run = bw.simulate(3, **SMALL, max_qty=int(max_qty), mix=mix, engine="reference")
+            own = dataset.sel(momentum=momentum, max_qty=max_qty)
+            price = run.history["last"]
+            np.testing.assert_array_equal(own.mean_price, price.mean(axis=0))
+            np.testing.assert_array_equal(
+                own.mean_move.sel(lag=2), (price[2:] - price[:-2]).mean(axis=0)
+            )
+            np.testing.assert_array_equal(own.last_price, run.last_price)
+            np.testing.assert_array_equal(own.total_volume, run.volume)
+            np.testing.assert_array_equal(own.trades, run.trades)
+
+
+def test_settings_share_their_random_numbers():
+    """With one setting given twice, replica r of both is the same market."""
+    twice = small(zipped(momentum=[0.2, 0.2], noise="rest", replicas=5))
+    first, second = twice.isel(setting=0, drop=True), twice.isel(setting=1, drop=True)
+    xr.testing.assert_equal(first, second)
+    assert len(np.unique(first.mean_price)) > 1
+
+
+@pytest.mark.parametrize("given", [{"threads": 1}, {"threads": 3}, {"memory_limit": 10**9}])
+def test_results_do_not_depend_on_the_machine(dataset, fast_engine, given):
+    found = small(engine=fast_engine, **given)
+    xr.testing.assert_identical(found, dataset)
+    assert found.digest == dataset.digest
+
+
+def test_cutting_a_block_into_simulations_changes_nothing(dataset, monkeypatch):
+    monkeypatch.setattr(Machine, "markets_at_once", lambda *given: 2)
+    xr.testing.assert_identical(small(), dataset)
+
+
+def test_size_of_the_blocks_changes_no_value(dataset):
+    found = small(block_markets=4)
+    assert "[1, 1, 3]" in found.attrs["sweep"]
+    xr.testing.assert_equal(found, dataset)
+
+
+def test_a_block_is_a_pure_function_of_the_plan():
+    plan = SweepPlan.of(DESIGN, TinyMeasure(), SMALL, block=4)
+    machine = Machine.of("reference")
+    together = list(run_blocks(plan, range(plan.blocks.count), machine))
+    assert [block.number for block in together] == [0, 1, 2, 3, 4, 5]
+    for block in together:
+        alone = run_block(plan, block.number, machine)
+        assert alone.exact_sha256(plan) == block.exact_sha256(plan)
+        for name, array in block.results.items():
+            np.testing.assert_array_equal(alone.results[name], array)
+
+
+def test_any_parameter_of_a_market_can_be_swept_and_does_something():
+    swept = {
+        "seed": [1, 2**64 - 1],
+        "open_price": [7, 8],
+        "open_depth": [1, 20],
+        "noise_spread": [0, 3],
+        "market_order_prob": [0.0, 0.9],
+        "maker_half_spread": [1, 3],
+        "fundamental": [0.0, 0.3],
+        "agents": [8, 12],
+        "levels": [16, 24],
+        "steps": [30, 31],
+        "stream": ["default", "paper"],
+        "window": ["fixed", "following"],
+    }
+    for name, values in swept.items():
+        given = {n: v for n, v in SMALL.items() if n != name}
+        shares = {"noise": "rest", "maker": 0.2, "momentum": 0.5}
+        design = grid(**shares, **{name: values}, replicas=4)
+        dataset = sweep(design, measure=TinyMeasure(), engine="reference", **given)
+        assert dataset.sizes[name] == 2
+        first, second = (dataset.isel({name: i}, drop=True) for i in (0, 1))
+        assert not first.equals(second), name
+
+
+def test_what_is_not_given_takes_the_default_of_simulate():
+    dataset = sweep(grid(replicas=3), measure=TinyMeasure(), engine="reference", **SMALL)
+    run = bw.simulate(3, **SMALL, engine="reference")
+    np.testing.assert_array_equal(dataset.last_price, run.last_price)
+    assert (dataset.noise, dataset.momentum, dataset.maker) == (0.7, 0.15, 0.15)
+
+
+def test_a_mix_may_be_given_whole_beside_shares_that_vary():
+    given = {"mix": {"noise": "rest", "maker": 0.1}, "max_qty": [1, 5]}
+    with pytest.raises(ParameterError, match="a design names the shares themselves"):
+        grid(**given)
+    design = grid(momentum=[0.0, 0.2, 0.4], max_qty=[1, 5], replicas=3)
+    found = small(design, mix=given["mix"])
+    np.testing.assert_array_equal(found.last_price, small().last_price)
+
+
+# -- settings that cannot run
+
+
+INFEASIBLE = grid(momentum=[0.0, 0.6, 0.8], maker=[0.1, 0.3], noise="rest", replicas=2)
+
+
+def test_settings_that_cannot_run_are_refused_and_listed():
+    said = (
+        r"some settings cannot run \(1 of 6\): momentum=0\.8, maker=0\.3: mix\.noise = -0\.1 is "
+        r"outside 0 \.\. 1; infeasible='nan' leaves them NaN"
+    )
+    with pytest.raises(ParameterError, match=said):
+        small(INFEASIBLE)
+
+
+def test_settings_that_cannot_run_are_nan_when_asked(engine):
+    found = small(INFEASIBLE, engine, infeasible="nan")
+    assert found.feasible.values.tolist() == [[True, True], [True, True], [True, False]]
+    assert found.infeasible == ["momentum=0.8, maker=0.3: mix.noise = -0.1 is outside 0 .. 1"]
+    for name in ("mean_price", "mean_move", *EXACT):
+        wrong = np.isnan(found[name]).any(dim=[d for d in found[name].dims if d == "lag"])
+        assert (~wrong).equals(found.feasible.broadcast_like(wrong)), name
+    others = small(grid(momentum=[0.0, 0.6], maker=[0.1, 0.3], noise="rest", replicas=2))
+    np.testing.assert_array_equal(found.mean_price[:2], others.mean_price)
+
+
+def test_a_sweep_without_a_setting_that_can_run_is_refused():
+    with pytest.raises(ParameterError, match=r"no setting can run \(2 of 2\): open_price=0: .*"):
+        small(grid(open_price=[0, 15]), infeasible="nan")
+
+
+def test_a_long_list_of_settings_that_cannot_run_is_cut():
+    with pytest.raises(ParameterError, match=r"\(8 of 12\): .*; and 3 more; infeasible"):
+        small(grid(momentum=np.arange(12) / 12, maker=0.75, noise="rest"))
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"infeasible": "skip"}, "infeasible must be 'error' or 'nan', not 'skip'"),
+        ({"momentum": 0.1}, "momentum is given by the design, and again beside it"),
+        ({"noise": 0.1}, "noise is given by the design, and again beside it"),
+        ({"agent": 3}, "did you mean 'agents'"),
+        ({"agents": 0}, r"agents = 0 is outside 1 \.\. "),
+        ({"agents": [1, 2]}, "agents"),
+        ({"steps": 2**32}, r"steps = 4294967296 is outside"),
+        ({"devices": [0], "engine": "cpu"}, "devices needs engine 'cuda', not 'cpu'"),
+        ({"engine": "gpu"}, "unknown engine 'gpu'"),
+        ({"threads": 0}, r"threads = 0 is outside 1 \.\. 1024"),
+        ({"paths": "all"}, "paths must be a number of replicas, or a mapping"),
+        ({"paths": {"momentum": [0.1]}}, r"momentum = 0\.1 is not in the design: 0\.0, 0\.2, 0\.4"),
+        ({"paths": {"maker": [0.1]}}, "unknown parameter 'maker'"),
+        ({"paths": {"replica": [3]}}, r"replica must be among 0 \.\. 2"),
+        ({"out": "here.nc"}, r"out must be a Zarr store, \*\.zarr, not 'here\.nc'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_any_work(given, said, monkeypatch):
+    monkeypatch.setattr(running, "Simulation", None)
+    with pytest.raises((ParameterError, EngineError), match=said):
+        small(**given)
+    with pytest.raises(ParameterError, match="design must be made by grid, zipped"):
+        small({"momentum": [0.1]})
+
+
+# -- paths
+
+
+def test_paths_are_the_prices_of_the_chosen_markets(engine):
+    paths = {"momentum": [0.2, 0.4], "max_qty": 5, "replica": [0, 2]}
+    found = small(engine=engine, paths=paths, block_markets=4)
+    assert found.path_price.dims == ("path", "path_step")
+    assert found.path_momentum.values.tolist() == [0.2, 0.2, 0.4, 0.4]
+    assert found.path_max_qty.values.tolist() == [5] * 4
+    assert found.path_replica.values.tolist() == [0, 2, 0, 2]
+    for path in range(4):
+        one = found.isel(path=path)
+        mix = bw.Mix(noise="rest", momentum=float(one.path_momentum), maker=0.1)
+        run = bw.simulate(3, **SMALL, max_qty=5, mix=mix, engine="reference")
+        np.testing.assert_array_equal(one.path_price, run.history["last"][:, one.path_replica])
+
+
+def test_paths_of_settings_with_fewer_steps_end_in_nan():
+    found = sweep(
+        grid(steps=[20, 30], replicas=2),
+        measure=TinyMeasure(),
+        engine="reference",
+        paths=1,
+        agents=8,
+        levels=16,
+    )
+    price = found.path_price.values
+    assert np.isnan(price[0, 20:]).all()
+    assert not np.isnan(price[0, :20]).any()
+    assert not np.isnan(price[1]).any()
+
+
+def test_paths_of_settings_that_cannot_run_are_left_out():
+    found = small(INFEASIBLE, infeasible="nan", paths=1)
+    assert found.sizes["path"] == 5
+
+
+# -- launches
+
+
+@pytest.fixture
+def gpus(emulated_gpus, monkeypatch):
+    monkeypatch.setattr(registry, "unavailable_reason", lambda: None)
+    return emulated_gpus
+
+
+def count_launches(gpus):
+    return sum(len(gpu.launches) for gpu in gpus)
+
+
+def test_all_settings_of_one_shape_run_in_one_launch(gpus, dataset):
+    found = small(engine="cuda", block_markets=4)
+    assert count_launches(gpus) == 1
+    np.testing.assert_array_equal(found.mean_price, dataset.mean_price)
+    np.testing.assert_array_equal(found.trades, dataset.trades)
+
+
+def test_every_device_has_one_launch(gpus, dataset):
+    found = small(engine="cuda", devices="all")
+    assert [len(gpu.launches) for gpu in gpus if gpu.launches] == [1, 1]
+    xr.testing.assert_identical(found, dataset)
+
+
+def test_every_shape_has_one_launch(gpus):
+    design = grid(agents=[8, 12], steps=[20, 30], max_qty=[1, 2, 5], replicas=2)
+    given = {"measure": TinyMeasure(), "levels": 16}
+    found = sweep(design, engine="cuda", block_markets=5, **given)
+    assert count_launches(gpus) == 4
+    xr.testing.assert_equal(found, sweep(design, engine="reference", **given))
+
+
+def test_a_launch_has_no_more_markets_than_fit_into_the_memory_of_the_device(
+    gpus, dataset, monkeypatch
+):
+    machine = Machine.of("cuda")
+    plan = SweepPlan.of(DESIGN, TinyMeasure(), SMALL)
+    (group,) = plan.settings.groups
+    assert machine.markets_at_once(plan, group) > plan.design.markets
+    one = machine.device_memory / machine.markets_at_once(plan, group)
+    monkeypatch.setattr(
+        "bookwarp.engines.cuda.engine.free_device_bytes", lambda devices: [int(one * 5 / 0.75) + 99]
+    )
+    found = small(engine="cuda", block_markets=4)
+    assert count_launches(gpus) == -(-18 // 5) + 2  # blocks of 3 markets: one at a time
+    np.testing.assert_array_equal(found.mean_price, dataset.mean_price)
+
+
+def test_a_market_that_does_not_fit_is_refused():
+    with pytest.raises(ParameterError, match="does not fit into memory: lower steps"):
+        small(steps=10_000, memory_limit=100_000, threads=1)
+
+
+# -- progress and interruption
+
+
+def test_progress_is_told_in_agent_events():
+    told = []
+    small(block_markets=4, threads=1, progress=lambda *given: told.append(given))
+    events = 18 * 12 * 30
+    assert told[-1] == (events, events)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert len(told) >= 6
+
+
+def test_a_bar_shows_the_rate_and_the_time_left(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    small(progress=True)
+    assert "agent events/s" in capsys.readouterr().err
+
+
+def test_interrupt_says_that_nothing_was_kept_in_memory():
+    def interrupt(done, wanted):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        small(progress=interrupt)
+    assert "nothing was kept" in caught.value.__notes__[0]
+
+
+# -- measures
+
+
+def test_a_measure_whose_variables_depend_on_the_steps_is_refused():
+    class Growing(TinyMeasure):
+        def outputs(self, steps):
+            return TinyMeasure(range(1, steps // 10)).outputs(steps)
+
+    with pytest.raises(ParameterError, match="gives other variables after 40 steps than after 30"):
+        sweep(grid(steps=[30, 40]), measure=Growing(), agents=8, levels=16)
+
+
+@pytest.mark.parametrize("name", ["last_price", "momentum", "replica", "path_price"])
+def test_a_measure_cannot_take_the_name_of_something_else(name):
+    class Named(TinyMeasure):
+        def outputs(self, steps):
+            return {name: super().outputs(steps)["mean_price"]}
+
+    with pytest.raises(ParameterError, match=f"'{name}', which is the name of something else"):
+        small(measure=Named())
