@@ -228,31 +228,34 @@ def test_a_wait_that_is_left_out_is_found(played, wrong):
 
 
 @needs_compiler
-def test_books_are_as_they_were_when_memory_runs_out(played):
+@pytest.mark.parametrize("failing", range(1, 14, 2))
+def test_books_are_as_they_were_when_memory_runs_out(played, failing):
     random = Random(6)
-    running = CudaU256Engine(5, 8)
-    running.match(*draw_batch(random, 5, 100))
-    before = running.read_arenas(0, 5)
-    rows, book = draw_batch(random, 5, 4_000)
-    claim, claims = EmulatedU256Gpu.claim, []
+    running, reference = CudaU256Engine(5, 8), ReferenceU256Engine(5, 8)
+    for rows, book in (draw_batch(random, 5, 100), draw_batch(random, 5, 4_000)):
+        before = running.read_arenas(0, 5)
+        claim, claims = EmulatedU256Gpu.claim, []
 
-    def claim_some(gpu, nbytes):
-        claims.append(nbytes)
-        if len(claims) == failing:
-            raise EngineError("GPU 0 has no memory left")
-        return claim(gpu, nbytes)
+        def claim_some(gpu, nbytes, claim=claim, claims=claims):
+            claims.append(nbytes)
+            if len(claims) == failing:
+                raise EngineError("GPU 0 has no memory left")
+            return claim(gpu, nbytes)
 
-    for failing in range(1, 20):
         with played.context() as patch:
-            claims.clear()
             patch.setattr(EmulatedU256Gpu, "claim", claim_some)
             try:
-                running.match(rows, book)
-            except EngineError:
+                found = running.match(rows, book)
+            except EngineError as error:
+                assert str(error).endswith(f"left (in a batch of {len(rows)} orders)")  # noqa: PT017
                 np.testing.assert_array_equal(running.read_arenas(0, 5), before)
+                found = None
             else:
-                break
-    assert failing > 4
+                assert len(claims) < failing
+        if found is None:
+            found = running.match(rows, book)
+        np.testing.assert_array_equal(found, reference.match(rows, book))
+    assert_same(running, reference, 5)
 
 
 @needs_compiler
