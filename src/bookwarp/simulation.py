@@ -39,6 +39,7 @@ _NAMES = (
     *("mix", "agent_types", "stream", "window", "engine", "threads", "record", "record_every"),
     *("depth_ticks", "book_markets", "tape_markets", "tape_steps", "memory_limit", "progress"),
     *("checkpoint", "checkpoint_every", "devices", "cuda_stream", "keep_on_device"),
+    "volume_profile",
 )
 
 
@@ -52,6 +53,12 @@ class Simulation:
         steps: steps planned in all, for `run`; `step` may go on beyond them.
         seed, open_price, open_depth, max_qty, noise_spread, market_order_prob, maker_half_spread:
             parameters of the model, one number or one per market; see docs/model.md.
+        clearing_interval: steps from one auction to the next, one number or one per market; orders
+            sent in between wait for it.
+        parent_qty, parent_side, parent_start, parent_horizon, schedule, volume_share: the parent
+            order of a market's execution agent, each one value or one per market; see
+            docs/execution.md.
+        volume_profile: int [point], weights that the schedule "profile" follows.
         mix: shares of the agent types, a `Mix` or a mapping.
         agent_types: int8 [market, agent], instead of a mix.
         stream: "default", or "paper" for the draws of the published engine.
@@ -94,6 +101,14 @@ class Simulation:
         noise_spread: Any = 3,
         market_order_prob: Any = 0.10,
         maker_half_spread: Any = 1,
+        clearing_interval: Any = 1,
+        parent_qty: Any = 0,
+        parent_side: Any = 1,
+        parent_start: Any = 0,
+        parent_horizon: Any = 1,
+        schedule: Any = "twap",
+        volume_profile: Any = None,
+        volume_share: Any = 0.1,
         stream: str = "default",
         window: str = "fixed",
         market_ids: Any = None,
@@ -127,6 +142,14 @@ class Simulation:
             noise_spread=noise_spread,
             market_order_prob=market_order_prob,
             maker_half_spread=maker_half_spread,
+            clearing_interval=clearing_interval,
+            parent_qty=parent_qty,
+            parent_side=parent_side,
+            parent_start=parent_start,
+            parent_horizon=parent_horizon,
+            schedule=schedule,
+            volume_profile=volume_profile,
+            volume_share=volume_share,
             stream=stream,
             window=window,
             market_ids=market_ids,
@@ -496,6 +519,14 @@ def simulate(
     noise_spread: Any = 3,
     market_order_prob: Any = 0.10,
     maker_half_spread: Any = 1,
+    clearing_interval: Any = 1,
+    parent_qty: Any = 0,
+    parent_side: Any = 1,
+    parent_start: Any = 0,
+    parent_horizon: Any = 1,
+    schedule: Any = "twap",
+    volume_profile: Any = None,
+    volume_share: Any = 0.1,
     stream: str = "default",
     window: str = "fixed",
     market_ids: Any = None,
@@ -520,9 +551,11 @@ def simulate(
 
     Args:
         markets, agents, levels, steps, seed, open_price, open_depth, mix, agent_types, max_qty,
-            noise_spread, market_order_prob, maker_half_spread, stream, window, market_ids,
-            engine, threads, devices, cuda_stream, keep_on_device, record, record_every,
-            depth_ticks, book_markets, tape_markets, tape_steps, memory_limit: as for `Simulation`.
+            noise_spread, market_order_prob, maker_half_spread, clearing_interval, parent_qty,
+            parent_side, parent_start, parent_horizon, schedule, volume_profile, volume_share,
+            stream, window, market_ids, engine, threads, devices, cuda_stream, keep_on_device,
+            record, record_every, depth_ticks, book_markets, tape_markets, tape_steps, memory_limit:
+            as for `Simulation`.
         progress: True for a bar on stderr, or a function of (steps done, steps wanted).
         checkpoint: file to leave behind when the run is interrupted, and every
             `checkpoint_every` seconds before; `Simulation.resume` goes on from it.
@@ -548,6 +581,14 @@ def simulate(
         noise_spread=noise_spread,
         market_order_prob=market_order_prob,
         maker_half_spread=maker_half_spread,
+        clearing_interval=clearing_interval,
+        parent_qty=parent_qty,
+        parent_side=parent_side,
+        parent_start=parent_start,
+        parent_horizon=parent_horizon,
+        schedule=schedule,
+        volume_profile=volume_profile,
+        volume_share=volume_share,
         stream=stream,
         window=window,
         market_ids=market_ids,

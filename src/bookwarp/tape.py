@@ -4,10 +4,12 @@ Draws are functions of who and when, and markets do not touch each other: the ta
 running the chosen markets once more, alone, so that no engine has to write it down.
 """
 
+from itertools import groupby
+
 import numpy as np
 
 from bookwarp.engines.registry import choose_engine, engine_class
-from bookwarp.reference.tape import TAPE_ROW, tape_step
+from bookwarp.reference.tape import TAPE_ROW, auction_fills, tape_step
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 
@@ -18,22 +20,47 @@ def order_tape(auction: CallAuction, plan: RecordPlan, steps_done: int) -> np.nd
     Returns:
         Structured array of `TAPE_ROW`, ordered by step, market, agent.
 
-    Cost: the chosen markets up to the last chosen step, and some microseconds an order.
+    Cost: the chosen markets up to the last chosen step and its auction, and some microseconds an
+        order.
     """
-    alone = auction.subset(plan.tape_markets)
+    intervals = auction.per_market("clearing_interval")[plan.tape_markets]
+    steps = plan.tape_steps[plan.tape_steps < steps_done].tolist()
+    tapes = [
+        _tape_markets(auction, plan.tape_markets[intervals == interval], steps, steps_done)
+        for interval in np.unique(intervals)
+    ]
+    tape = np.concatenate([np.zeros(0, TAPE_ROW), *tapes])
+    return tape[np.lexsort((tape["agent"], tape["market"], tape["step"]))]
+
+
+def _tape_markets(
+    auction: CallAuction, markets: np.ndarray, steps: list[int], steps_done: int
+) -> np.ndarray:
+    """Return the orders of markets with the same clearing interval in `steps`."""
+    alone = auction.subset(markets)
+    interval = int(alone.per_market("clearing_interval")[0])
     engine = engine_class(choose_engine("auto", devices=False))(alone, RecordPlan())
-    tape = []
+    tape = [np.zeros(0, TAPE_ROW)]
     here = 0
-    for step in plan.tape_steps[plan.tape_steps < steps_done].tolist():
-        engine.run(step - here, {})
-        here = step
-        rows = tape_step(alone, engine.read_state())
-        rows["market"] = plan.tape_markets[rows["market"]]
-        tape.append(rows)
-    return np.concatenate(tape) if tape else np.zeros(0, TAPE_ROW)
+    for number, together in groupby(steps, lambda step: step // interval):
+        before = []
+        for step in together:
+            engine.run(step - here, {})
+            here = step
+            before.append(engine.read_state())
+        fills, last = None, (number + 1) * interval - 1
+        if last < steps_done:
+            engine.run(last - here, {})
+            here = last
+            fills = auction_fills(alone, engine.read_state())
+        tape += [tape_step(alone, state, fills) for state in before]
+    rows = np.concatenate(tape)
+    rows["market"] = markets[rows["market"]]
+    return rows
 
 
 def tape_nbytes(auction: CallAuction, plan: RecordPlan) -> int:
     """Return the bytes that the tape will take."""
-    orders = len(plan.tape_markets) * len(plan.tape_steps) * auction.agents
+    agents = auction.agents + auction.has_execution_agents
+    orders = len(plan.tape_markets) * len(plan.tape_steps) * agents
     return orders * TAPE_ROW.itemsize

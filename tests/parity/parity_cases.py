@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from bookwarp.engines.registry import engine_class
-from bookwarp.spec.codes import AgentType
+from bookwarp.spec.codes import MIXED_TYPES
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import SERIES, RecordPlan
 from bookwarp.spec.state import opening_state
@@ -108,7 +108,7 @@ def build(window, stream, mix, **changes):
     markets, steps = given.pop("markets"), given.pop("steps")
     if mix == "given":
         shape = (markets, given["agents"])
-        given["agent_types"] = np.random.default_rng(1).integers(0, len(AgentType), shape)
+        given["agent_types"] = np.random.default_rng(1).integers(0, len(MIXED_TYPES), shape)
     elif mix != "per market" or markets == 4:
         given["mix"] = MIXES[mix]
     return CallAuction.of(markets, stream=stream, window=window, **given), steps

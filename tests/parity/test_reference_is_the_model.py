@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from plain_model import PlainMarket, largest_remainder
 
 from bookwarp.reference.engine import ReferenceEngine
-from bookwarp.reference.tape import tape_step
+from bookwarp.reference.tape import auction_fills, tape_step
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.testing.strategies import RunCase, runs
 
@@ -106,7 +106,8 @@ def test_every_order_of_the_tape_is_that_of_the_plain_model(case):
     markets = [plain_market(auction, market) for market in range(auction.markets)]
     engine = ReferenceEngine(auction, case.plan)
     for step in range(case.steps):
-        tape = tape_step(auction, engine.read_state()).tolist()
+        state = engine.read_state()
+        tape = tape_step(auction, state, auction_fills(auction, state)).tolist()
         rows = case.plan.allocate(auction, case.plan.rows(step, step + 1))
         engine.run(1, rows)
         expected = []

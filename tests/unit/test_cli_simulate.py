@@ -34,6 +34,14 @@ GIVEN = {
     "noise_spread": ("1,2,3", [1, 2, 3]),
     "market_order_prob": ("0,.5,1", [0, 0.5, 1]),
     "maker_half_spread": ("1,2,3", [1, 2, 3]),
+    "clearing_interval": ("1,4,5", [1, 4, 5]),
+    "parent_qty": ("9,0,2", [9, 0, 2]),
+    "parent_side": ("1,-1,1", [1, -1, 1]),
+    "parent_start": ("0,3,2", [0, 3, 2]),
+    "parent_horizon": ("5", 5),
+    "schedule": ("twap,share,share", ["twap", "share", "share"]),
+    "volume_share": ("0,.5,1", [0, 0.5, 1]),
+    "volume_profile": ("1,0,3", [1, 0, 3]),
     "market_ids": ("7,3,0", [7, 3, 0]),
     "mix": ("noise=rest,maker=.1,.2,.3", Mix(noise="rest", momentum=0, maker=[0.1, 0.2, 0.3])),
     "agent_types": ("drawn", draw_agent_types(3, 10)),
@@ -50,7 +58,20 @@ GIVEN = {
     "memory_limit": ("1GB", 10**9),
 }
 # Some options only have a sense beside others.
+PARENT = {"parent_qty": 20, "parent_horizon": 10}
 BESIDE = {
+    **dict.fromkeys(
+        ("parent_side", "parent_start", "parent_horizon", "schedule"),
+        (PARENT, "--parent-qty 20 --parent-horizon 10"),
+    ),
+    "volume_share": (
+        PARENT | {"schedule": "share"},
+        "--parent-qty 20 --parent-horizon 10 --schedule share",
+    ),
+    "volume_profile": (
+        PARENT | {"schedule": "profile"},
+        "--parent-qty 20 --parent-horizon 10 --schedule profile",
+    ),
     "record": ({"book_markets": [0]}, "--book-markets 0"),
     "depth_ticks": ({"record": ("bid_depth",)}, "--record bid_depth"),
     "book_markets": ({"record": ("book",)}, "--record book"),
@@ -98,7 +119,8 @@ def test_options_change_the_run():
     for name, (text, _) in GIVEN.items():
         # The price does not go far enough in so few steps to move a window.
         if RUN_OPTIONS[name].panel == "Model" and name != "window":
-            line = f"{SMALL_LINE} {RUN_OPTIONS[name].flag} {text} --json"
+            words = BESIDE.get(name, ({}, ""))[1]
+            line = f"{SMALL_LINE} {words} {RUN_OPTIONS[name].flag} {text} --json"
             digests[name] = json.loads(run(line))["digest"]
     digests[""] = json.loads(run(f"{SMALL_LINE} --json"))["digest"]
     assert len(set(digests.values())) == len(digests)

@@ -7,7 +7,7 @@ import pytest
 
 from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import Mix, draw_agent_types
-from bookwarp.spec.codes import AgentType, Stream, Window
+from bookwarp.spec.codes import AgentType, Schedule, Stream, Window
 from bookwarp.spec.errors import BookwarpError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS
@@ -16,7 +16,8 @@ MARKETS = 3
 SMALL = {"agents": 4, "levels": 16}
 PER_MARKET = [p.name for p in PARAMETERS.values() if p.per_market and p.name != "market_ids"]
 FOR_ALL = ["agents", "levels"]
-WHOLE = [name for name in PER_MARKET if not PARAMETERS[name].real]
+NUMBERS = [name for name in PER_MARKET if name != "schedule"]  # which may be a word
+WHOLE = [name for name in NUMBERS if not PARAMETERS[name].real]
 
 
 def refused(markets=MARKETS, **parameters):
@@ -107,7 +108,7 @@ def test_a_ragged_array_is_refused_by_name(name, value):
     assert refused(**{name: value}).startswith(f"{name} is not a regular array")
 
 
-@pytest.mark.parametrize("name", PER_MARKET)
+@pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize(
     "value", [["1", "2", "3"], [True, False, True], [1j, 2, 3], [None, 1, 2], [object, 1, 2]]
 )
@@ -392,6 +393,114 @@ def test_what_is_left_out_or_none_takes_its_default():
     assert (auction.stream, auction.window) == (Stream.DEFAULT, Window.FIXED)
     assert auction.market_ids.tolist() == [0, 1]
     assert CallAuction.of(1, levels=9).open_price == 4
+    assert (auction.clearing_interval, auction.parent_qty, auction.parent_side) == (1, 0, 1)
+    assert (auction.parent_start, auction.parent_horizon) == (0, 1)
+    assert (auction.schedule, auction.volume_share) == (Schedule.TWAP, 0.1)
+    assert auction.volume_profile is None
+    assert (auction.has_waiting_orders, auction.has_execution_agents) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "given, kept",
+    [
+        ("share", Schedule.SHARE),
+        (Schedule.SHARE, Schedule.SHARE),
+        (2, Schedule.SHARE),
+        (["twap", "share", "twap"], [0, 2, 0]),
+        (("twap", "share", "twap"), [0, 2, 0]),
+        (np.array(["twap", "share", "twap"]), [0, 2, 0]),
+        ([Schedule.TWAP, Schedule.SHARE, Schedule.TWAP], [0, 2, 0]),
+        (np.array([0, 2, 0], np.int8), [0, 2, 0]),
+    ],
+)
+def test_a_schedule_is_given_by_name_or_by_code(given, kept):
+    auction = CallAuction.of(MARKETS, schedule=given)
+    assert np.asarray(auction.schedule).tolist() == kept
+    assert isinstance(auction.schedule, int | np.ndarray)
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ("vwap", "unknown schedule 'vwap': did you mean 'twap'?"),
+        (["twap", "twop", "share"], "unknown schedule 'twop': did you mean 'twap'?"),
+        (["twap", 1, "share"], "schedule must hold integers, not <U21"),
+        (3, "schedule = 3 is outside 0 .. 2"),
+        ([0, 3, 0], "schedule = 3 in market 1 is outside 0 .. 2"),
+        (1.0, "schedule must be an integer, not 1.0"),
+        (["twap", "twap"], "schedule has shape (2,); it must be one number or one per market, "),
+        ("profile", "schedule = 1 is profile, and needs volume_profile"),
+        (["twap", "share", "profile"], "schedule = 1 in market 2 is profile, and needs volume_pro"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused(value, expected):
+    assert refused(schedule=value).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ([], "volume_profile must be a list of integers, not []"),
+        ([0, 0], "volume_profile sums to 0, outside 1 .. 2147483647"),
+        ([2**30, 2**30], "volume_profile sums to 2147483648, outside 1 .. 2147483647"),
+        ([1, -1], "volume_profile[1] = -1 is outside 0 .. 2147483647"),
+        ([1, 2**31], "volume_profile[1] = 2147483648 is outside 0 .. 2147483647"),
+        ([1.0, 2.0], "volume_profile must be a list of integers, not [1.0, 2.0]"),
+        ([[1], [2]], "volume_profile must be a list of integers, not [[1], [2]]"),
+        (3, "volume_profile must be a list of integers, not 3"),
+        ([True], "volume_profile must be a list of integers, not [True]"),
+        ([[1], [1, 2]], "volume_profile is not a regular array: "),
+    ],
+)
+def test_a_volume_profile_that_cannot_be_is_refused(value, expected):
+    assert refused(volume_profile=value).startswith(expected)
+
+
+def test_a_volume_profile_is_kept_apart_from_what_was_given():
+    given = np.array([1, 0, 2**31 - 2])
+    auction = CallAuction.of(MARKETS, schedule="profile", volume_profile=given)
+    given[0] = 5
+    assert auction.volume_profile.tolist() == [1, 0, 2**31 - 2]
+    assert auction.volume_profile.dtype == np.int64
+    assert not auction.volume_profile.flags.writeable
+
+
+@pytest.mark.parametrize("given, where", [(0, ""), ([1, 0, -1], " in market 1")])
+def test_a_parent_order_has_one_of_two_sides(given, where):
+    assert refused(parent_side=given) == f"parent_side = 0{where} is neither 1 nor -1"
+
+
+def test_an_execution_agent_is_not_given_by_its_type():
+    types = np.zeros((MARKETS, 4), np.int8)
+    types[1, 2] = AgentType.EXECUTION
+    assert refused(agent_types=types) == (
+        "agent_types[1, 2] = 4 is outside 0 .. 3 (an execution agent comes of parent_qty)"
+    )
+
+
+def test_lots_of_a_parent_order_count_among_those_that_must_fit():
+    most = 2**63 - 1 - 4 * 4 * 10
+    CallAuction.of(1, **SMALL, open_depth=most).check_horizon(10)
+    auction = CallAuction.of(2, **SMALL, open_depth=most - 5, parent_qty=[5, 6])
+    with pytest.raises(ParameterError) as caught:
+        auction.check_horizon(10)
+    assert str(caught.value) == (
+        f"open_depth + agents * max_qty * steps + parent_qty = {2**63} in market 1 could overflow "
+        "a quantity (limit 2**63 - 1): lower max_qty, agents (4), steps (10), open_depth or "
+        "parent_qty"
+    )
+
+
+def test_the_cost_of_a_parent_order_must_fit():
+    given = {**SMALL, "window": "following", "max_qty": 1, "open_depth": 0}
+    most = (2**60 - 1) // (16 * 2**26)
+    CallAuction.of(1, **given, parent_qty=most).check_horizon(2**26 - 1)
+    with pytest.raises(ParameterError) as caught:
+        CallAuction.of(1, **given, parent_qty=most + 1).check_horizon(2**26 - 1)
+    assert str(caught.value) == (
+        f"parent_qty * (steps + 1) * levels = {2**60} could overflow the cost of the parent order "
+        f"(limit 2**60 - 1): lower parent_qty, levels (16) or steps ({2**26 - 1})"
+    )
 
 
 def test_drawn_agent_types_are_those_of_the_published_engine():

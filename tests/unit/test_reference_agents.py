@@ -6,11 +6,11 @@ import pytest
 from bookwarp.reference.agents import decide_orders, round_half_even
 from bookwarp.reference.random import Draws
 from bookwarp.spec.agents import exact_agent_types, exact_type_counts
-from bookwarp.spec.codes import AgentType
+from bookwarp.spec.codes import MIXED_TYPES
 from bookwarp.spec.market import CallAuction
 
 LEVELS = 32
-NOISE, MOMENTUM, MAKER, FUNDAMENTAL = AgentType
+NOISE, MOMENTUM, MAKER, FUNDAMENTAL = MIXED_TYPES
 BUY, SELL = 1, -1
 
 

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bookwarp.reference import random as reference
-from bookwarp.spec.codes import AgentType
+from bookwarp.spec.codes import MIXED_TYPES
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PAPER_MAX_QTY, PARAMETERS
 from bookwarp.spec.random import NARROW_CELLS, market_keys, splitmix64
@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = (REPOSITORY / "docs" / "streams.md").read_text(encoding="utf-8")
 VECTORS = json.loads((REPOSITORY / "tests" / "data" / "stream_vectors.json").read_text())
 DRAWS = ("buy", "qty", "offset", "marketable")
-AGENT_TYPES = {code.name.lower(): code for code in AgentType}
+AGENT_TYPES = {code.name.lower(): code for code in MIXED_TYPES}
 LAST_STEP = PARAMETERS["steps"].high - 1
 
 
@@ -64,7 +64,7 @@ def reference_draw(vector):
     code = AGENT_TYPES[vector.get("type", "noise")]
     draws = reference.draw(auction, np.full((1, agents), code, np.int8), vector["step"])
     values = {name: getattr(draws, name)[0, vector["agent"]].item() for name in DRAWS}
-    if code != AgentType.NOISE:
+    if code != MIXED_TYPES[0]:
         values["offset"] = None
     return tuple(values[name] for name in DRAWS)
 

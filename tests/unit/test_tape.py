@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bookwarp.reference.engine import ReferenceEngine
-from bookwarp.reference.tape import TAPE_ROW, share_fills, tape_step
+from bookwarp.reference.tape import TAPE_ROW, auction_fills, share_fills, tape_step
 from bookwarp.spec.codes import Side
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
@@ -66,7 +66,7 @@ def test_fills_of_orders_and_of_what_rested_are_the_volume_of_each_side(case):
     for _ in range(30):
         # The tape leaves the window of the step in `here`: what rested before the orders came.
         here, before = engine.read_state(), engine.read_state()
-        tape = tape_step(auction, here).reshape(4, 23)
+        tape = tape_step(auction, here, auction_fills(auction, here)).reshape(4, 23)
         engine.run(1, {})
         after = engine.read_state()
         volume = after.volume - before.volume
@@ -88,7 +88,7 @@ def test_better_priced_orders_are_filled_first():
     engine = ReferenceEngine(auction, RecordPlan())
     filled_in_part = 0
     for _ in range(20):
-        tape = tape_step(auction, engine.read_state())
+        tape = tape_step(auction, engine.read_state(), auction_fills(auction, engine.read_state()))
         engine.run(1, {})
         for market in range(3):
             for side in Side:
@@ -106,7 +106,7 @@ def expected_tape(auction, markets, steps):
     engine = ReferenceEngine(auction, RecordPlan())
     rows = []
     for step in range(max(steps) + 1):
-        tape = tape_step(auction, engine.read_state())
+        tape = tape_step(auction, engine.read_state(), auction_fills(auction, engine.read_state()))
         if step in steps:
             rows.append(tape[np.isin(tape["market"], markets)])
         engine.run(1, {})

@@ -13,7 +13,7 @@ from bookwarp.spec.errors import ParameterError, unknown_name
 # Options whose value may be written in a file as it is on the command line.
 _TEXT_FORMS = (
     *(values.parse_text, values.parse_names, values.parse_indices, values.parse_bytes),
-    values.parse_devices,
+    *(values.parse_devices, values.parse_name_or_names, values.parse_integers),
 )
 
 _LISTED = {"names": str, "integers": int}

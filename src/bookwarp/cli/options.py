@@ -69,7 +69,23 @@ def _limit(value: int) -> str:
 
 
 _TABLE = (
-    *map(_from_parameter, PARAMETERS.values()),
+    *(_from_parameter(each) for each in PARAMETERS.values() if each.name != "schedule"),
+    RunOption(
+        "schedule",
+        MODEL,
+        "NAME[,NAME...]",
+        PARAMETERS["schedule"].meaning,
+        "twap",
+        values.parse_name_or_names,
+    ),
+    RunOption(
+        "volume_profile",
+        MODEL,
+        "N,...",
+        "weights of the points of schedule profile, spread evenly over the horizon",
+        "none",
+        values.parse_integers,
+    ),
     RunOption(
         "mix",
         MODEL,

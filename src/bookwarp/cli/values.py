@@ -76,6 +76,17 @@ def parse_names(name: str, text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
 
+def parse_name_or_names(name: str, text: str) -> str | tuple[str, ...]:
+    """Return one name, or one name per market where `text` has commas."""
+    names = parse_names(name, text)
+    return names if len(names) > 1 else text
+
+
+def parse_integers(name: str, text: str) -> list[int]:
+    """Return the integers between commas."""
+    return [parse_integer(name, part) for part in text.split(",")]
+
+
 def parse_indices(name: str, text: str) -> np.ndarray:
     """Return the integers in "0,1,5" or "0:10", a half-open range, or both. int64 [index]."""
     parts = [_parse_range(name, part) for part in text.split(",")]
@@ -89,7 +100,7 @@ def parse_indices(name: str, text: str) -> np.ndarray:
 
 def parse_devices(name: str, text: str) -> str | list[int]:
     """Return the integers in "0,1", or "all"."""
-    return text if text == EVERYTHING else [parse_integer(name, part) for part in text.split(",")]
+    return text if text == EVERYTHING else parse_integers(name, text)
 
 
 def _parse_range(name: str, text: str) -> range:

@@ -6,6 +6,7 @@ import numpy as np
 
 from bookwarp.reference.agents import Orders, round_half_even
 from bookwarp.spec.codes import Side
+from bookwarp.spec.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,26 @@ def add_orders(bid: np.ndarray, ask: np.ndarray, orders: Orders) -> tuple[np.nda
         chosen = orders.side == side
         np.add.at(total, (market[chosen], orders.price[chosen]), orders.qty[chosen])
     return buy, sell
+
+
+def batch_orders(state: State, orders: Orders, clears: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the auctions of this step match; orders for a later one are left to wait.
+
+    Args:
+        state: gives what rests and what waits, and keeps what waits on.
+        orders: of this step.
+        clears: which markets clear in this step, bool [market].
+
+    Returns:
+        Quantity of each side, int64 [market, level]; what rests alone in a market that does not
+        clear: no auction left it crossed, so none of it trades.
+    """
+    if not len(state.waiting_buy):
+        return add_orders(state.bid, state.ask, orders)
+    buy, sell = add_orders(state.waiting_buy, state.waiting_sell, orders)
+    clears = clears[:, None]
+    state.waiting_buy, state.waiting_sell = np.where(clears, 0, buy), np.where(clears, 0, sell)
+    return state.bid + np.where(clears, buy, 0), state.ask + np.where(clears, sell, 0)
 
 
 def clear_auction(buy: np.ndarray, sell: np.ndarray) -> Cleared:

@@ -6,7 +6,7 @@ import numpy as np
 
 from bookwarp.reference.agents import Orders, decide_orders
 from bookwarp.reference.auction import (
-    add_orders,
+    batch_orders,
     best_ask,
     best_bid,
     clear_auction,
@@ -14,6 +14,7 @@ from bookwarp.reference.auction import (
     shift_book,
     window_shift,
 )
+from bookwarp.reference.execution import append_child, own_fills, settle_parents
 from bookwarp.reference.random import draw
 from bookwarp.spec.agents import exact_agent_types
 from bookwarp.spec.codes import NO_PRICE, Window
@@ -29,8 +30,7 @@ class ReferenceEngine:
         """Allocate, and stand at the opening state; `threads` makes no difference here."""
         self._auction = auction
         self._plan = plan
-        given = auction.agent_types
-        self._types = exact_agent_types(auction.type_counts()) if given is None else given
+        self._types = agent_types(auction)
         self._state = opening_state(auction)
 
     def run(self, steps: int, rows: Mapping[str, np.ndarray]) -> None:
@@ -54,11 +54,22 @@ class ReferenceEngine:
         self._state = state.copy()
 
 
+def agent_types(auction: CallAuction) -> np.ndarray:
+    """Return the types of all agents but an execution agent, int8 [market, agent]."""
+    given = auction.agent_types
+    return exact_agent_types(auction.type_counts()) if given is None else given
+
+
 def run_step(auction: CallAuction, types: np.ndarray, state: State) -> Orders:
     """Advance `state` by one step, in place, and return the orders that were sent."""
     orders = gather_orders(auction, types, state)
-    cleared = clear_auction(*add_orders(state.bid, state.ask, orders))
+    clears = (state.step + 1) % auction.per_market("clearing_interval") == 0
+    buy, sell = batch_orders(state, orders, clears)
+    cleared = clear_auction(buy, sell)
     state.bid, state.ask = cleared.bid, cleared.ask
+    if auction.has_execution_agents:
+        fills = own_fills(auction, state, buy, sell, cleared)
+        settle_parents(auction, state, clears, fills, cleared.price)
     traded = cleared.volume > 0
     state.last = np.where(traded, state.base + cleared.price, state.last)
     state.trades = state.trades + traded
@@ -70,11 +81,15 @@ def run_step(auction: CallAuction, types: np.ndarray, state: State) -> Orders:
 def gather_orders(auction: CallAuction, types: np.ndarray, state: State) -> Orders:
     """Observe the mid, move the window if it follows, and ask every agent for its order.
 
-    `state` is left with the mid of this step and, where it moved, the window of this step.
+    `state` is left with the mid of this step and, where it moved, the window of this step. An
+    execution agent's order is the last, of 0 lots where it sends none, and is in `own_waiting`.
     """
     mid2 = mid_price(state.bid, state.ask, state.last - state.base)
     if auction.window is Window.FOLLOWING:
         shift = window_shift(mid2, auction.levels)
+        if auction.has_waiting_orders:
+            # While orders wait the mid stays where it was, and once moved a window is centred.
+            assert not (state.waiting_buy + state.waiting_sell)[shift != 0].any()
         state.bid, fallen_bid = shift_book(state.bid, shift)
         state.ask, fallen_ask = shift_book(state.ask, shift)
         state.pruned_bid = state.pruned_bid + fallen_bid
@@ -85,7 +100,8 @@ def gather_orders(auction: CallAuction, types: np.ndarray, state: State) -> Orde
     ret = np.sign(mid2 - state.prev_mid2)
     state.prev_mid2 = mid2
     draws = draw(auction, types, state.step)
-    return decide_orders(auction, types, draws, mid2, ret, state.base, state.step)
+    orders = decide_orders(auction, types, draws, mid2, ret, state.base, state.step)
+    return append_child(auction, state, orders) if auction.has_execution_agents else orders
 
 
 def record_row(plan: RecordPlan, state: State, rows: Mapping[str, np.ndarray], row: int) -> None:

@@ -14,7 +14,7 @@ from bookwarp.results.provenance import describe, made_now, parse_document, rebu
 from bookwarp.spec.errors import StoreError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
-from bookwarp.spec.state import STATE_LAYOUT, State, array_shapes
+from bookwarp.spec.state import State, array_shapes
 
 _DESCRIPTION = "bookwarp-checkpoint.json"
 CHECKPOINT = ArchiveKind(_DESCRIPTION, "checkpoint")
@@ -83,9 +83,9 @@ def _read_archive(archive: Any, source: str) -> Checkpoint:
     names = document["arrays"]
     parameters = {name: archive[f"parameter/{name}"] for name in names}
     auction, plan = rebuild(document, parameters, source)
-    state = State(document["step"], **{name: archive[f"state/{name}"] for name in STATE_LAYOUT})
-    found = {name: array.shape for name, array in state.arrays().items()}
-    if found != array_shapes(auction):
+    shapes = array_shapes(auction)
+    state = State(document["step"], **{name: archive[f"state/{name}"] for name in shapes})
+    if {name: array.shape for name, array in state.arrays().items()} != shapes:
         raise StoreError(f"{source} is damaged: its books do not fit its parameters")
     return Checkpoint(
         auction=auction,

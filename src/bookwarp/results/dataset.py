@@ -11,16 +11,22 @@ import xarray as xr
 from bookwarp.reference.tape import TAPE_ROW
 from bookwarp.results.provenance import PER_MARKET, describe, parse_document, rebuild
 from bookwarp.results.run import Run
-from bookwarp.spec.codes import NO_PRICE, AgentType
+from bookwarp.spec.codes import MIXED_TYPES, NO_PRICE
 from bookwarp.spec.errors import StoreError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS
 from bookwarp.spec.record import SERIES, RecordPlan
-from bookwarp.spec.state import STATE_LAYOUT, State
+from bookwarp.spec.state import ALL_LAYOUT, STATE_LAYOUT, State
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, Any]]]
 
-FINAL = {name: "last_price" if name == "last" else name for name in STATE_LAYOUT}
+_RENAMED = {
+    "last": "last_price",
+    "own_waiting": "execution_waiting",
+    "own_filled": "execution_filled",
+    "own_cost": "execution_cost",
+}
+FINAL = {name: _RENAMED.get(name, name) for name in ALL_LAYOUT}
 """Array of the state -> variable of the dataset and property of `Run`."""
 
 # Chosen markets and steps: array of the provenance -> dimension, which is its coordinate too.
@@ -38,7 +44,7 @@ _TAPE_MEANING = {
     "qty": ("lot", "size of the order"),
     "filled": ("lot", "lots of the order filled in its step"),
 }
-_TYPES = ", ".join(f"{code.value} {code.name.lower()}" for code in AgentType)
+_TYPES = ", ".join(f"{code.value} {code.name.lower()}" for code in MIXED_TYPES)
 
 
 def run_to_dataset(run: Run) -> xr.Dataset:
@@ -83,7 +89,8 @@ def dataset_to_run(dataset: xr.Dataset, source: str) -> Run:
     history = [f"history_{name}" for name in document["history"]]
     coordinates = [_coordinate(name) for name in document["arrays"]]
     others = {name: dataset[name].values for name in coordinates + columns + history}
-    state = State(document["step"], **{n: dataset[FINAL[n]].values for n in STATE_LAYOUT})
+    kept = [n for n in ALL_LAYOUT if n in STATE_LAYOUT or FINAL[n] in dataset.data_vars]
+    state = State(document["step"], **{name: dataset[FINAL[name]].values for name in kept})
     digest = dataset.attrs.get("digest")
     contents = _hash_contents(text, str(digest), others)
     if state.digest() != digest or contents != dataset.attrs.get("contents_sha256"):
@@ -122,9 +129,15 @@ def parameter_attributes(name: str) -> dict[str, Any]:
 
 def _final_variables(state: State) -> Variables:
     return {
-        FINAL[name]: (dims, getattr(state, name), {"units": unit, "long_name": meaning})
-        for name, (dims, unit, meaning) in STATE_LAYOUT.items()
+        FINAL[name]: (ALL_LAYOUT[name][0], array, _attributes(name))
+        for name, array in state.arrays().items()
     }
+
+
+def _attributes(name: str) -> dict[str, Any]:
+    """Return units and meaning of an array of the state."""
+    _, unit, meaning = ALL_LAYOUT[name]
+    return {"units": unit, "long_name": meaning}
 
 
 def _history_variables(run: Run) -> Variables:
@@ -134,8 +147,8 @@ def _history_variables(run: Run) -> Variables:
             attributes = series_attributes(name, run.plan)
             variables[f"history_{name}"] = (("step", "market"), rows, attributes)
         else:
-            _, unit, meaning = STATE_LAYOUT[name.removeprefix("book_")]
-            attributes = {"units": unit, "long_name": f"{meaning} after the step"}
+            attributes = _attributes(name.removeprefix("book_"))
+            attributes["long_name"] += " after the step"
             variables[f"history_{name}"] = (("step", "book_market", "level"), rows, attributes)
     return variables
 
@@ -166,6 +179,9 @@ def _parameter_variables(auction: CallAuction, arrays: Mapping[str, np.ndarray])
             meaning = f"{name.split('_')[1]} chosen for the {name.split('_')[0]}"
             attributes = {"units": "1", "long_name": meaning}
             variables[_CHOSEN[name]] = ((_CHOSEN[name],), array, attributes)
+        elif name == "volume_profile":
+            meaning = "weight of each point of the schedule profile"
+            variables[name] = (("point",), array, {"units": "1", "long_name": meaning})
         elif name == "agent_types":
             attributes = {"units": "1", "long_name": f"type of each agent: {_TYPES}"}
             variables[name] = (("market", "agent"), array, attributes)

@@ -15,7 +15,7 @@ from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS
 from bookwarp.spec.record import BOOK, TAPE, RecordPlan
 
-FORMAT = 1
+FORMAT = 2
 """Format of the document; a version of bookwarp reads all formats up to its own."""
 
 SHARED = ("agents", "levels")
@@ -38,6 +38,8 @@ def auction_keywords(auction: CallAuction) -> dict[str, Any]:
     keywords: dict[str, Any] = {"markets": auction.markets}
     keywords |= {name: getattr(auction, name) for name in (*SHARED, *PER_MARKET)}
     keywords |= {"stream": auction.stream.name.lower(), "window": auction.window.name.lower()}
+    if auction.volume_profile is not None:
+        keywords["volume_profile"] = auction.volume_profile
     if auction.mix is None:
         keywords["agent_types"] = auction.agent_types
     else:

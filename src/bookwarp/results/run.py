@@ -125,6 +125,46 @@ class Run:
         return self.state.pruned_ask
 
     @property
+    def waiting_buy(self) -> np.ndarray:
+        """Lots to buy that wait for the next auction, [market, level]; all 0 where none can."""
+        return self._or_zeros(self.state.waiting_buy, self.bid.shape)
+
+    @property
+    def waiting_sell(self) -> np.ndarray:
+        """Lots to sell that wait for the next auction, [market, level]; all 0 where none can."""
+        return self._or_zeros(self.state.waiting_sell, self.bid.shape)
+
+    @property
+    def execution_waiting(self) -> np.ndarray:
+        """Lots of each parent order that wait for the next auction, [market]."""
+        return self._or_zeros(self.state.own_waiting, (self.markets,))
+
+    @property
+    def execution_filled(self) -> np.ndarray:
+        """Lots of each parent order that were filled, [market]; 0 where there is none."""
+        return self._or_zeros(self.state.own_filled, (self.markets,))
+
+    @property
+    def execution_cost(self) -> np.ndarray:
+        """Lots filled times their price less `open_price`, summed, [market], lot tick."""
+        return self._or_zeros(self.state.own_cost, (self.markets,))
+
+    @property
+    def arrival_mid2(self) -> np.ndarray:
+        """Twice the mid when each parent order began, counted from `open_price`, [market]."""
+        return self._or_zeros(self.state.arrival_mid2, (self.markets,))
+
+    @property
+    def start_volume(self) -> np.ndarray:
+        """Lots that had traded when each parent order began, [market]."""
+        return self._or_zeros(self.state.start_volume, (self.markets,))
+
+    @staticmethod
+    def _or_zeros(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Return an array of the state, or zeros if this ensemble has no such array."""
+        return array if len(array) else np.broadcast_to(np.int64(0), shape)
+
+    @property
     def history_steps(self) -> np.ndarray:
         """The step after which each row of `history` was taken, [row]."""
         return self.plan.row_steps(0, self.steps)

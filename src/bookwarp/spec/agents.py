@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.spec.codes import AgentType
+from bookwarp.spec.codes import MIXED_TYPES
 from bookwarp.spec.errors import ParameterError, unknown_name
 from bookwarp.spec.parameters import regular_array
 
@@ -111,7 +111,7 @@ def exact_agent_types(counts: np.ndarray) -> np.ndarray:
     upper = np.cumsum(counts, axis=1)
     number = np.arange(agents)
     types = np.zeros((len(counts), agents), np.int8)
-    for code in range(len(AgentType) - 1):
+    for code in MIXED_TYPES[:-1]:
         types += number[None, :] >= upper[:, code, None]
     return types
 
@@ -134,7 +134,7 @@ def draw_agent_types(
     shares = (Mix() if mix is None else Mix.of(mix)).resolved(markets)
     if any(isinstance(share, np.ndarray) for share in shares.values()):
         raise ParameterError("draw_agent_types takes one mix for all markets, not one per market")
-    codes = [code.value for code in AgentType]
+    codes = [code.value for code in MIXED_TYPES]
     chances = np.array(list(shares.values()))
     drawn = np.random.default_rng(seed).choice(codes, size=markets * agents, p=chances)
     return np.asarray(drawn.astype(np.int8).reshape(markets, agents))

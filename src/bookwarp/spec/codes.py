@@ -14,12 +14,26 @@ class Side(IntEnum):
 
 
 class AgentType(IntEnum):
-    """The four rules an agent can follow."""
+    """The rules an agent can follow."""
 
     NOISE = 0
     MOMENTUM = 1
     MAKER = 2
     FUNDAMENTAL = 3
+    EXECUTION = 4
+    """Works a parent order; at most one a market, beyond its other agents."""
+
+
+MIXED_TYPES = (AgentType.NOISE, AgentType.MOMENTUM, AgentType.MAKER, AgentType.FUNDAMENTAL)
+"""The types of a market's `agents`, in the order of their codes: those of a mix."""
+
+
+class Schedule(IntEnum):
+    """What an execution agent's order follows."""
+
+    TWAP = 0
+    PROFILE = 1
+    SHARE = 2
 
 
 class Stream(IntEnum):

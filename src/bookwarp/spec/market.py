@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.agents import Mix, exact_type_counts
-from bookwarp.spec.codes import AgentType, Stream, Window
+from bookwarp.spec.bounds import check_costs_fit, check_lots_fit, check_prices_fit
+from bookwarp.spec.codes import MIXED_TYPES, AgentType, Schedule, Stream, Window
 from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.execution import check_volume_profile, schedule_codes
 from bookwarp.spec.parameters import (
     PAPER_MAX_QTY,
     PARAMETERS,
@@ -16,8 +18,8 @@ from bookwarp.spec.parameters import (
     regular_array,
 )
 
-SHARES = tuple(code.name.lower() for code in AgentType)
-_INT64_MAX = 2**63 - 1
+SHARES = tuple(code.name.lower() for code in MIXED_TYPES)
+_APART = ("markets", "mix", "agent_types", "stream", "window", "market_ids", "volume_profile")
 _COUNTED = ("agents", "levels")
 _VARYING = (
     "seed",
@@ -27,6 +29,13 @@ _VARYING = (
     "noise_spread",
     "market_order_prob",
     "maker_half_spread",
+    "clearing_interval",
+    "parent_qty",
+    "parent_side",
+    "parent_start",
+    "parent_horizon",
+    "schedule",
+    "volume_share",
 )
 
 
@@ -49,6 +58,16 @@ class CallAuction:
     noise_spread: Value
     market_order_prob: Value
     maker_half_spread: Value
+    clearing_interval: Value
+    parent_qty: Value
+    parent_side: Value
+    parent_start: Value
+    parent_horizon: Value
+    schedule: Value
+    """A `Schedule` as its code."""
+    volume_share: Value
+    volume_profile: np.ndarray | None
+    """int64 [point], weights of the schedule "profile"; None without one."""
     mix: dict[str, float | np.ndarray] | None
     """Shares by type name; None when `agent_types` is given."""
     agent_types: np.ndarray | None
@@ -66,6 +85,7 @@ class CallAuction:
         stream: Any = "default",
         window: Any = "fixed",
         market_ids: Any = None,
+        volume_profile: Any = None,
         **parameters: Any,
     ) -> "CallAuction":
         """Check every parameter and return the description.
@@ -77,7 +97,9 @@ class CallAuction:
             stream: "default" or "paper".
             window: "fixed" or "following".
             market_ids: int [market]; 0 .. markets-1 if None.
-            **parameters: names of `PARAMETERS`; what is left out or None takes its default.
+            volume_profile: int [point], weights that the schedule "profile" follows.
+            **parameters: names of `PARAMETERS`; what is left out or None takes its default. A
+                schedule may also be given by its name.
 
         Raises:
             ParameterError: naming the field, the value and the limit.
@@ -85,8 +107,7 @@ class CallAuction:
         known = (*_COUNTED, *_VARYING)
         for name in parameters:
             if name not in known:
-                extra = ("markets", "mix", "agent_types", "stream", "window", "market_ids")
-                raise ParameterError(unknown_name("parameter", name, (*extra, *known)))
+                raise ParameterError(unknown_name("parameter", name, (*_APART, *known)))
         count = int(check_value(PARAMETERS["markets"], markets))
         values: dict[str, Value] = {}
         for name in known:
@@ -95,6 +116,8 @@ class CallAuction:
                 given = int(values["levels"]) // 2
             if given is None:
                 given = PARAMETERS[name].default
+            if name == "schedule":
+                given = schedule_codes(given)
             values[name] = check_value(PARAMETERS[name], given, count)
         if mix is not None and agent_types is not None:
             raise ParameterError("give either mix or agent_types, not both")
@@ -110,11 +133,22 @@ class CallAuction:
             mix=shares,
             agent_types=None,
             market_ids=_check_market_ids(market_ids, count),
+            volume_profile=check_volume_profile(volume_profile),
             **values,
         )
         object.__setattr__(auction, "agent_types", _check_agent_types(agent_types, auction))
         _check_together(auction)
         return auction
+
+    @property
+    def has_waiting_orders(self) -> bool:
+        """Whether orders of some market wait from one step to the next."""
+        return bool(np.max(self.clearing_interval) > 1)
+
+    @property
+    def has_execution_agents(self) -> bool:
+        """Whether some market has an execution agent."""
+        return bool(np.max(self.parent_qty) > 0)
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -132,7 +166,7 @@ class CallAuction:
     def type_counts(self) -> np.ndarray:
         """Return how many agents of each type every market has, int64 [market, type]."""
         if self.agent_types is not None:
-            columns = [(self.agent_types == code).sum(axis=1) for code in AgentType]
+            columns = [(self.agent_types == code).sum(axis=1) for code in MIXED_TYPES]
             return np.stack(columns, axis=1).astype(np.int64)
         shares = np.stack([self.per_market(f"mix_{share}") for share in SHARES], axis=1)
         return exact_type_counts(shares, self.agents)
@@ -154,51 +188,25 @@ class CallAuction:
             mix=mix,
             agent_types=pick(self.agent_types),
             market_ids=self.market_ids[rows],
+            volume_profile=self.volume_profile,
             **fields,
         )
 
     def check_horizon(self, steps: int, half_ticks: bool = False) -> None:
         """Refuse a run of `steps` steps in all in which an int64 could overflow.
 
-        A side of a book never holds more than open_depth + agents * largest order * steps lots,
-        and no price is farther from open_price than (steps + 1) * levels ticks.
+        A side of a book, and what waits for it, never holds more than open_depth + agents * largest
+        order * steps + parent_qty lots, and no price is farther from open_price than
+        (steps + 1) * levels ticks.
 
         Args:
             steps: steps in all.
             half_ticks: whether doubled prices are wanted too ("mid2" is recorded).
         """
         check_value(PARAMETERS["steps"], steps)
-        largest = np.asarray(self.max_qty, object) + (self.stream is Stream.PAPER)
-        lots = np.asarray(self.open_depth, object) + self.agents * largest * steps
-        _refuse_overflow(
-            lots,
-            f"open_depth + agents * max_qty * steps = {{}}{{}} could overflow a quantity "
-            f"(limit 2**63 - 1): lower max_qty, agents ({self.agents}), steps ({steps}) or "
-            f"open_depth",
-        )
-        if self.window is Window.FOLLOWING:
-            reach = abs(np.asarray(self.open_price, object)) + (steps + 1) * self.levels
-            _refuse_overflow(
-                reach,
-                f"abs(open_price) + (steps + 1) * levels = {{}}{{}} could overflow a price "
-                f"(limit 2**63 - 1): bring open_price nearer to 0, or lower steps ({steps})",
-            )
-            if half_ticks:
-                _refuse_overflow(
-                    2 * reach,
-                    f"2 * (abs(open_price) + (steps + 1) * levels) = {{}}{{}} could overflow a "
-                    f"recorded mid2 (limit 2**63 - 1): bring open_price nearer to 0, lower steps "
-                    f"({steps}), or do not record mid2",
-                )
-
-
-def _refuse_overflow(bound: Any, sentence: str) -> None:
-    values = np.asarray(bound, object)
-    worst = int(np.argmax(values)) if values.ndim else None
-    value = values.reshape(-1)[worst or 0]
-    if value > _INT64_MAX:
-        where = "" if worst is None else f" in market {worst}"
-        raise ParameterError(sentence.format(value, where))
+        check_lots_fit(self, steps)
+        check_prices_fit(self, steps, half_ticks)
+        check_costs_fit(self, steps)
 
 
 def _choice(name: str, value: Any, codes: Any) -> str:
@@ -230,12 +238,14 @@ def _check_agent_types(value: Any, auction: CallAuction) -> np.ndarray | None:
         )
     if types.dtype.kind not in "iu":
         raise ParameterError(f"agent_types must hold integer codes, not {types.dtype}")
-    last = max(AgentType)
+    last = max(MIXED_TYPES)
     bad = (types < 0) | (types > last)
     if np.any(bad):
         market, agent = (int(i) for i in np.argwhere(bad)[0])
+        code = types[market, agent]
+        why = " (an execution agent comes of parent_qty)" if code == AgentType.EXECUTION else ""
         raise ParameterError(
-            f"agent_types[{market}, {agent}] = {types[market, agent]} is outside 0 .. {last:d}"
+            f"agent_types[{market}, {agent}] = {code} is outside 0 .. {last:d}{why}"
         )
     kept = types.astype(np.int8)
     kept.flags.writeable = False
@@ -249,13 +259,21 @@ def _check_together(auction: CallAuction) -> None:
     if auction.stream is Stream.PAPER:
         _check_all("max_qty", auction, 1, PAPER_MAX_QTY, 'stream "paper"')
         _check_all("noise_spread", auction, 0, PAPER_MAX_QTY // 2 - 1, 'stream "paper"')
+    _refuse("parent_side", auction, auction.per_market("parent_side") == 0, "neither 1 nor -1")
+    if auction.volume_profile is None:
+        follows = auction.per_market("schedule") == Schedule.PROFILE
+        _refuse("schedule", auction, follows, "profile, and needs volume_profile")
     auction.check_horizon(0)
 
 
 def _check_all(name: str, auction: CallAuction, low: int, high: int, why: str) -> None:
     values = auction.per_market(name)
-    bad = (values < low) | (values > high)
+    _refuse(name, auction, (values < low) | (values > high), f"outside {low} .. {high} ({why})")
+
+
+def _refuse(name: str, auction: CallAuction, bad: np.ndarray, why: str) -> None:
+    """Refuse a parameter for what it is in the first market where it is `bad`."""
     if np.any(bad):
         market = int(np.argmax(bad))
         where = f" in market {market}" if isinstance(getattr(auction, name), np.ndarray) else ""
-        raise ParameterError(f"{name} = {values[market]}{where} is outside {low} .. {high} ({why})")
+        raise ParameterError(f"{name} = {auction.per_market(name)[market]}{where} is {why}")

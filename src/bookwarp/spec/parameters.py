@@ -42,6 +42,17 @@ _TABLE = (
         "market_order_prob", 0, 1, 0.10, "1", "chance that an order is marketable", real=True
     ),
     Parameter("maker_half_spread", 0, 2**31 - 1, 1, "tick", "distance of a maker from the mid"),
+    Parameter("clearing_interval", 1, 2**31 - 1, 1, "1", "steps from one auction to the next"),
+    Parameter("parent_qty", 0, 2**31 - 1, 0, "lot", "lots of the parent order; 0 is no such order"),
+    Parameter("parent_side", -1, 1, 1, "1", "1 to buy the parent order, -1 to sell it"),
+    Parameter("parent_start", 0, 2**31 - 1, 0, "1", "first step in which the parent is worked"),
+    Parameter("parent_horizon", 1, 2**31 - 1, 1, "1", "steps over which the parent is worked"),
+    Parameter(
+        "schedule", 0, 2, 0, "1", "what a parent order follows: twap, profile, share (0, 1, 2)"
+    ),
+    Parameter(
+        "volume_share", 0, 1, 0.1, "1", "share of the volume that schedule share takes", real=True
+    ),
     Parameter("market_ids", 0, 2**31 - 1, None, "1", "number under which a market draws"),
 )
 PARAMETERS: dict[str, Parameter] = {parameter.name: parameter for parameter in _TABLE}

@@ -2,16 +2,18 @@
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bookwarp.spec.codes import Window
 from bookwarp.spec.market import CallAuction
 
+Layout = dict[str, tuple[tuple[str, ...], str, str]]
+
 # name -> (dimensions, unit, meaning); every array is int64 and C-contiguous. The order is the
 # order of the digest.
-STATE_LAYOUT: dict[str, tuple[tuple[str, ...], str, str]] = {
+STATE_LAYOUT: Layout = {
     "bid": (("market", "level"), "lot", "resting buy quantity"),
     "ask": (("market", "level"), "lot", "resting sell quantity"),
     "last": (("market",), "tick", "price of the last auction that traded"),
@@ -23,12 +25,31 @@ STATE_LAYOUT: dict[str, tuple[tuple[str, ...], str, str]] = {
     "pruned_ask": (("market",), "lot", "sell lots cancelled because the window moved"),
 }
 
+# What a state has beyond that, after it and in this order: of an ensemble in which orders wait,
+WAITING_LAYOUT: Layout = {
+    "waiting_buy": (("market", "level"), "lot", "buy quantity that waits for the next auction"),
+    "waiting_sell": (("market", "level"), "lot", "sell quantity that waits for the next auction"),
+}
+# and of one with execution agents. All are 0 in a market that has none.
+EXECUTION_LAYOUT: Layout = {
+    "own_waiting": (("market",), "lot", "of the parent order, waits for the next auction"),
+    "own_filled": (("market",), "lot", "of the parent order, filled so far"),
+    "own_cost": (("market",), "lot tick", "lots filled times their price less open_price, summed"),
+    "arrival_mid2": (
+        ("market",),
+        "half tick",
+        "twice the mid at the beginning of the parent's first step, counted from open_price",
+    ),
+    "start_volume": (("market",), "lot", "lots traded before the parent's first step"),
+}
+ALL_LAYOUT: Layout = {**STATE_LAYOUT, **WAITING_LAYOUT, **EXECUTION_LAYOUT}
+
 _DIGEST_HEADER = b"bookwarp call-auction state 1\n"
 
 
 @dataclass(eq=False)
 class State:
-    """All that changes while an ensemble runs; `STATE_LAYOUT` says what each array is."""
+    """All that changes while an ensemble runs; `state_layout` says what each array is."""
 
     step: int
     """Steps done so far."""
@@ -41,10 +62,19 @@ class State:
     trades: np.ndarray
     pruned_bid: np.ndarray
     pruned_ask: np.ndarray
+    # Without an entry where an ensemble does not have them.
+    waiting_buy: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    waiting_sell: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    own_waiting: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    own_filled: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    own_cost: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    arrival_mid2: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    start_volume: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays by name, in the order of `STATE_LAYOUT`."""
-        return {name: getattr(self, name) for name in STATE_LAYOUT}
+        """Return the arrays that the state has, by name, in the order of `state_layout`."""
+        found = {name: getattr(self, name) for name in ALL_LAYOUT}
+        return {n: array for n, array in found.items() if n in STATE_LAYOUT or len(array)}
 
     def copy(self) -> "State":
         """Return an independent copy."""
@@ -53,8 +83,8 @@ class State:
     def digest(self) -> str:
         """Return the SHA-256 of the state as 64 hexadecimal digits, the same on every engine.
 
-        Hashed are a header line, then markets, levels and step, then every array of
-        `STATE_LAYOUT` in that order, all as little-endian int64 in C order.
+        Hashed are a header line, then markets, levels and step, then every array in the order of
+        `state_layout`, all as little-endian int64 in C order.
         """
         markets, levels = self.bid.shape
         hasher = hashlib.sha256(_DIGEST_HEADER)
@@ -64,10 +94,20 @@ class State:
         return hasher.hexdigest()
 
 
+def state_layout(auction: CallAuction) -> Layout:
+    """Return which arrays a state of `auction` has: (dimensions, unit, meaning) by name."""
+    layout = dict(STATE_LAYOUT)
+    if auction.has_waiting_orders:
+        layout |= WAITING_LAYOUT
+    if auction.has_execution_agents:
+        layout |= EXECUTION_LAYOUT
+    return layout
+
+
 def array_shapes(auction: CallAuction) -> dict[str, tuple[int, ...]]:
     """Return the shape of every state array of `auction`."""
     sizes = {"market": auction.markets, "level": auction.levels}
-    return {n: tuple(sizes[d] for d in dims) for n, (dims, _, _) in STATE_LAYOUT.items()}
+    return {n: tuple(sizes[d] for d in dims) for n, (dims, _, _) in state_layout(auction).items()}
 
 
 def opening_state(auction: CallAuction) -> State:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.spec.codes import AgentType, Stream, Window
+from bookwarp.spec.codes import MIXED_TYPES, Stream, Window
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PAPER_MAX_QTY, PARAMETERS
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
@@ -101,7 +101,7 @@ def call_auctions(
 @st.composite
 def mixes(draw: st.DrawFn, markets: int) -> dict[str, Any]:
     """Draw shares of the types, pure mixes included; the same for all markets, or one each."""
-    names = [code.name.lower() for code in AgentType]
+    names = [code.name.lower() for code in MIXED_TYPES]
     weights = st.lists(st.integers(0, 7), min_size=4, max_size=4).filter(any)
     if draw(st.booleans()):
         drawn = draw(weights)
@@ -114,7 +114,7 @@ def mixes(draw: st.DrawFn, markets: int) -> dict[str, Any]:
 @st.composite
 def agent_types(draw: st.DrawFn, markets: int, agents: int) -> np.ndarray:
     """Draw a type for every agent, in any order. int8 [market, agent]."""
-    kinds = draw(st.lists(st.sampled_from(AgentType), min_size=1, max_size=4, unique=True))
+    kinds = draw(st.lists(st.sampled_from(MIXED_TYPES), min_size=1, max_size=4, unique=True))
     seed = draw(st.integers(0, 2**16))
     return np.random.default_rng(seed).choice(kinds, size=(markets, agents)).astype(np.int8)
 

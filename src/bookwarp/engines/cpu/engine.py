@@ -12,6 +12,7 @@ from bookwarp.engines.cpu.layout import (
     lay_out_ensemble,
     lay_out_rows,
 )
+from bookwarp.spec.errors import EngineError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import State, opening_state
@@ -27,6 +28,11 @@ class CpuEngine:
 
     def __init__(self, auction: CallAuction, plan: RecordPlan, threads: int | None = None) -> None:
         """Allocate, and stand at the opening state; `threads` is 1 if None."""
+        if auction.has_waiting_orders or auction.has_execution_agents:
+            raise EngineError(
+                "the cpu engine runs no clearing_interval above 1 and no parent orders yet: use "
+                "engine 'reference'"
+            )
         self._plan = plan
         self._threads = threads or 1
         self._agents = auction.agents

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bookwarp.engines.cpu.agents import PACKED_OFFSETS
-from bookwarp.spec.codes import AgentType, Stream, Window
+from bookwarp.spec.codes import MIXED_TYPES, Stream, Window
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import NARROW_CELLS, market_keys, probability_threshold
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
@@ -114,7 +114,7 @@ def allocate_scratch(ensemble: Ensemble) -> Scratch:
     return Scratch(
         in_order=in_order,
         order=np.arange(agents),
-        ends=np.zeros(len(AgentType), np.int64),
+        ends=np.zeros(len(MIXED_TYPES), np.int64),
         pairs=pairs,
         words=words,
         by_position=words[:agents] if in_order else np.zeros(agents, np.uint32),

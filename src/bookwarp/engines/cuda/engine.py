@@ -64,6 +64,11 @@ class CudaEngine:
         reason = unavailable_reason()
         if reason is not None:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
+        if auction.has_waiting_orders or auction.has_execution_agents:
+            raise EngineError(
+                "the cuda engine runs no clearing_interval above 1 and no parent orders: use "
+                "engine 'cpu'"
+            )
         numbers = check_devices(devices, cuda_stream)
         self.auction, self.plan = auction, plan
         self._type_counts = auction.type_counts()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
-from bookwarp.spec.codes import AgentType, Stream
+from bookwarp.spec.codes import MIXED_TYPES, AgentType, Stream
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import market_keys, paper_hash_limit, probability_threshold
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
@@ -51,7 +51,7 @@ STRUCTURES = {"Market": MARKET, "Rows": ROWS}
 
 _KEPT = tuple(name for name, (dims, _, _) in STATE_LAYOUT.items() if dims == ("market",))
 _NOT_RECORDED = -1
-_NOBODY = len(AgentType)
+_NOBODY = len(MIXED_TYPES)
 """Type of what fills up a row of types; it sends nothing."""
 
 
