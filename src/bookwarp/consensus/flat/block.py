@@ -86,7 +86,7 @@ class FlatBlock:
 
         Cost: three hashes a row of orders, trades and resting orders.
         """
-        from bookwarp.consensus.execution_root import execution_root
+        from bookwarp.consensus.roots import execution_root
 
         return execution_root(parent, self.state, self.trades, self.received, height)
 
