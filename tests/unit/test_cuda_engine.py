@@ -44,6 +44,14 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(row_module, "MOST_ROWS", 2)
 
 
+@pytest.fixture(params=["here", "in threads"])
+def delivery(request, monkeypatch):
+    """Let rows be brought by the thread that wants them, or row by row by others."""
+    if request.param == "in threads":
+        monkeypatch.setattr(row_module, "PIECE_BYTES", 1)
+    return request.param
+
+
 @settings(
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -87,7 +95,8 @@ def launch_steps(gpu):
 
 @pytest.mark.parametrize("cuts", [[40], [1] * 40, [3, 0, 17, 20], [39, 1]])
 @pytest.mark.parametrize("every", [1, 3])
-def test_any_cut_brings_the_same_rows(cuda, few_rows, cuts, every):
+@pytest.mark.usefixtures("few_rows", "delivery")
+def test_any_cut_brings_the_same_rows(cuda, cuts, every):
     auction, _ = build("following", "default", "runaway", agents=9)
     plan = everything(auction, every)
     whole = ReferenceEngine(auction, plan)
@@ -160,7 +169,35 @@ def test_rows_of_several_devices_come_beside_each_other(
     np.testing.assert_array_equal(rows["last"], expected["last"])
 
 
-def test_memory_for_rows_is_made_anew_only_for_more_than_it_holds(emulated_gpus):
+def test_few_rows_are_brought_by_the_thread_that_wants_them(emulated_gpus, delivery, monkeypatch):
+    auction, _ = build("fixed", "default", "default", agents=5)
+    plan = everything(auction)
+    running = CudaEngine(auction, plan)
+    finish, finishing = EmulatedGpu.finish_fetch, set()
+
+    def finish_noting_where(gpu, event):
+        finishing.add(threading.current_thread())
+        finish(gpu, event)
+
+    monkeypatch.setattr(EmulatedGpu, "finish_fetch", finish_noting_where)
+    for _ in range(3):
+        running.run(1, plan.allocate(auction, 1))
+    running.wait()
+    assert finishing
+    assert (threading.current_thread() in finishing) == (delivery == "here")
+
+
+def test_single_steps_have_room_for_a_piece_of_rows():
+    assert row_module.choose_capacity(2 * 4096 * 8, wanted=1) == 64
+    assert row_module.choose_capacity(8, wanted=1) == row_module.MOST_ROWS
+    assert row_module.choose_capacity(1 << 20, wanted=1) == 16
+    assert row_module.choose_capacity(1 << 40, wanted=1) == 1
+    assert row_module.choose_capacity(2 * 4096 * 8, wanted=65) == 128
+    assert row_module.choose_capacity(2 * 4096 * 8, wanted=1, free=1 << 20) == 2
+
+
+def test_memory_for_rows_is_made_anew_only_for_more_than_it_holds(emulated_gpus, monkeypatch):
+    monkeypatch.setattr(row_module, "PIECE_BYTES", 1)
     auction, _ = build("fixed", "default", "default", agents=5)
     plan = RecordPlan.of(auction, "last")
     running, whole = CudaEngine(auction, plan), ReferenceEngine(auction, plan)
@@ -176,7 +213,8 @@ def test_memory_for_rows_is_made_anew_only_for_more_than_it_holds(emulated_gpus)
     assert made[3] is made[4]
 
 
-def test_rows_survive_an_interrupted_delivery(emulated_gpus, few_rows, monkeypatch):
+@pytest.mark.usefixtures("few_rows", "delivery")
+def test_rows_survive_an_interrupted_delivery(emulated_gpus, monkeypatch):
     auction, _ = build("fixed", "default", "default", agents=5)
     plan = RecordPlan.of(auction, "last")
     running = CudaEngine(auction, plan)

@@ -3,15 +3,16 @@
 The memory has two halves. One is filled by the kernels; when it is full the other takes its place,
 and what the first holds is copied beside the next kernels: in pieces through pinned memory, a few
 of them at once, into the arrays that were given for it. So no kernel waits for a copy while the
-rows of two halves are enough, and no copy is made step by step.
+rows of two halves are enough, and no copy is made step by step. Rows that fill no more than a piece
+are brought without other threads: to hand work over takes longer than to copy them.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ HALF_BYTES = 128 << 20
 """Most memory of a half, unless a row is larger."""
 MOST_ROWS = 4096
 PIECE_BYTES = 4 << 20
-"""Least pinned memory of a piece, if a row is smaller: a tenth of a millisecond of copying."""
+"""Least memory of a half, and pinned memory of a piece: a tenth of a millisecond of copying."""
 _LEAST_ROWS = 16
 _MOST_PIECES = 8
 _SHARE_OF_FREE = 4
@@ -53,6 +54,13 @@ class _Half:
     sent: bool = False
 
 
+class _Part(NamedTuple):
+    """Some rows of one name in a half, no more than a piece holds."""
+
+    name: str
+    rows: range
+
+
 @dataclass
 class _Piece:
     """Pinned memory for some rows of one name, and the end of the copy into it."""
@@ -78,15 +86,15 @@ def row_nbytes(shapes: Mapping[str, tuple[int, ...]]) -> int:
 
 
 def choose_capacity(nbytes: int, wanted: int = 0, free: int | None = None) -> int:
-    """Return how many rows a half holds, one at least.
+    """Return how many rows a half holds, one at least; `PIECE_BYTES` of them if they are small.
 
     Args:
         nbytes: of a row.
-        wanted: rows that are to come.
+        wanted: rows that are to come; who takes one step at a time wants one, again and again.
         free: bytes of the device's memory that nobody has; None if that does not matter.
     """
     nbytes = max(1, nbytes)
-    rounded = 1 << (max(wanted, _LEAST_ROWS) - 1).bit_length()
+    rounded = 1 << (max(wanted, _LEAST_ROWS, PIECE_BYTES // nbytes) - 1).bit_length()
     most = min(MOST_ROWS, HALF_BYTES // nbytes, rounded)
     if free is not None:
         most = min(most, free // _SHARE_OF_FREE // (2 * nbytes))
@@ -169,50 +177,74 @@ class RowBuffer:
         self._deliver(self._filling)
 
     def _deliver(self, half: _Half) -> None:
-        """Copy the rows of a half piece by piece, and each on a thread of its own from there."""
+        """Bring the rows of a half that were sent to where they belong."""
         if not half.sent:
             return
-        if not self._pieces:
-            # Not before: the kernels do not wait for this memory, which takes some milliseconds.
-            for _ in range(min(_MOST_PIECES, os.cpu_count() or 1)):
-                memory = self._gpu.allocate_pinned(self._piece_bytes)
-                self._pieces.append(_Piece(memory, self._gpu.create_event()))
+        parts = list(self._cut(half))
+        self._make_pieces(len(parts))
         for piece in self._pieces:
             piece.busy = None  # whatever came of it, if an earlier delivery was interrupted
+        if half.used * sum(self._row_bytes.values()) <= PIECE_BYTES:
+            self._deliver_here(half, parts)
+        else:
+            self._deliver_in_threads(half, parts)
+        half.used, half.targets, half.sent = 0, [], False
+
+    def _make_pieces(self, wanted: int) -> None:
+        """Make pinned memory for as many pieces as are wanted, if that is not too many.
+
+        Not before: kernels do not wait for this memory, which takes some milliseconds.
+        """
+        while len(self._pieces) < min(wanted, _MOST_PIECES, os.cpu_count() or 1):
+            memory = self._gpu.allocate_pinned(self._piece_bytes)
+            self._pieces.append(_Piece(memory, self._gpu.create_event()))
+
+    def _deliver_here(self, half: _Half, parts: Sequence[_Part]) -> None:
+        """Copy rows on this thread, when as many copies as there are pieces are on their way."""
+        for first in range(0, len(parts), len(self._pieces)):
+            pairs = list(zip(self._pieces, parts[first:], strict=False))
+            images = [self._fetch(piece, half, part) for piece, part in pairs]
+            for (piece, part), image in zip(pairs, images, strict=True):
+                self._spread(half, part, image, piece.arrival)
+
+    def _deliver_in_threads(self, half: _Half, parts: Sequence[_Part]) -> None:
+        """Copy rows piece by piece, and each on a thread of its own from there."""
         with ThreadPoolExecutor(len(self._pieces)) as threads:
-            for number, (name, rows) in enumerate(self._cut(half)):
+            for number, part in enumerate(parts):
                 piece = self._pieces[number % len(self._pieces)]
                 if piece.busy is not None:
                     piece.busy.result()
-                image = self._image(piece, name, len(rows))
-                address = half.addresses[name] + rows.start * self._row_bytes[name]
-                self._gpu.fetch(image, address, half.written, piece.arrival)
-                piece.busy = threads.submit(self._spread, half, name, rows, image, piece.arrival)
+                image = self._fetch(piece, half, part)
+                piece.busy = threads.submit(self._spread, half, part, image, piece.arrival)
             for piece in self._pieces:
                 if piece.busy is not None:
                     piece.busy.result()
-        half.used, half.targets, half.sent = 0, [], False
 
-    def _cut(self, half: _Half) -> Iterator[tuple[str, range]]:
-        """Yield name and rows of each piece of a half."""
+    def _fetch(self, piece: _Piece, half: _Half, part: _Part) -> np.ndarray:
+        """Start to copy a part of a half to a piece, and return it there, int64 [row, ...]."""
+        size = self._row_bytes[part.name]
+        memory = piece.memory[: len(part.rows) * size].view(np.int64)
+        image = memory.reshape(len(part.rows), *self._shapes[part.name])
+        address = half.addresses[part.name] + part.rows.start * size
+        self._gpu.fetch(image, address, half.written, piece.arrival)
+        return image
+
+    def _cut(self, half: _Half) -> Iterator[_Part]:
+        """Yield the parts of a half that are pieces."""
         for name, size in self._row_bytes.items():
             count = max(1, self._piece_bytes // max(1, size))
             for first in range(0, half.used, count):
-                yield name, range(first, min(first + count, half.used))
+                yield _Part(name, range(first, min(first + count, half.used)))
 
-    def _image(self, piece: _Piece, name: str, count: int) -> np.ndarray:
-        memory = piece.memory[: count * self._row_bytes[name]]
-        return memory.view(np.int64).reshape(count, *self._shapes[name])
-
-    def _spread(self, half: _Half, name: str, rows: range, image: np.ndarray, arrival: Any) -> None:
+    def _spread(self, half: _Half, part: _Part, image: np.ndarray, arrival: Any) -> None:
         """Copy rows that have arrived, or soon do, into the arrays that they belong to."""
         self._gpu.finish_fetch(arrival)
         for target in half.targets:
-            first = max(rows.start, target.first)
-            stop = min(rows.stop, target.first + target.count)
-            if first < stop and name in target.arrays:
-                into = target.arrays[name][first - target.first : stop - target.first]
-                into[...] = image[first - rows.start : stop - rows.start]
+            first = max(part.rows.start, target.first)
+            stop = min(part.rows.stop, target.first + target.count)
+            if first < stop and part.name in target.arrays:
+                into = target.arrays[part.name][first - target.first : stop - target.first]
+                into[...] = image[first - part.rows.start : stop - part.rows.start]
 
     def _lay_out(self, plan: RecordPlan, shapes: dict[str, tuple[int, ...]]) -> np.ndarray:
         """Return a structure for every row that may be the first of a launch, ROWS [half, row]."""
