@@ -1,0 +1,71 @@
+"""The seam for the sums that measures are made of, and who fills it for which rows."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class RowSums(Protocol):
+    """Sums over rows in host memory, as `bookwarp.spec.measure_sums` says.
+
+    Implementations are equal: each sum is the same number, modulo 2**64.
+    """
+
+    @property
+    def markets(self) -> int:
+        """How many markets the rows are of."""
+
+    def sums(self, first: int, stop: int) -> dict[str, np.ndarray]:
+        """Return the sums of the markets `first` .. `stop`, half-open, [..., market].
+
+        They are int64, or objects that are Python integers. Threads may call this at once.
+        """
+
+
+class DeviceSums(Protocol):
+    """Sums over the rows that one GPU keeps."""
+
+    @property
+    def markets(self) -> int:
+        """How many markets the rows are of."""
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        """Yield the sums of some markets after the other, int64 [..., market], and the first one.
+
+        The GPU works on the next ones meanwhile. What was yielded is overwritten after the next.
+        """
+
+
+# engine -> module and class of sums over rows in host memory.
+_ROW_SUMS = {
+    "cpu": ("bookwarp.engines.cpu.measures.sums", "CpuSums"),
+    "reference": ("bookwarp.reference.measures", "ReferenceSums"),
+}
+_DEVICE_SUMS = ("bookwarp.engines.cuda.measures.sums", "CudaSums")
+
+
+def row_sums(engine: str, rows: Mapping[str, np.ndarray], blocks: tuple[str, ...]) -> RowSums:
+    """Return the sums over rows in host memory: by the reference, or, for any other, on the cores.
+
+    Args:
+        engine: name of the engine that recorded them.
+        rows: int64 [row, market] by name of the series, at least one row.
+        blocks: names of `bookwarp.spec.measure_sums.SUMS`.
+    """
+    module, name = _ROW_SUMS.get(engine, _ROW_SUMS["cpu"])
+    found: RowSums = getattr(import_module(module), name)(rows, blocks)
+    return found
+
+
+def device_sums(rows: Mapping[str, Any], blocks: tuple[str, ...]) -> DeviceSums:
+    """Return the sums over rows in the memory of a GPU.
+
+    Args:
+        rows: as `bookwarp.engines.protocol.DeviceEngine.device_rows` has them, at least one row.
+        blocks: as for `row_sums`.
+    """
+    module, name = _DEVICE_SUMS
+    found: DeviceSums = getattr(import_module(module), name)(rows, blocks)
+    return found

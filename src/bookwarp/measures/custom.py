@@ -1,0 +1,105 @@
+"""A measure of the user's own: a function of a block of recorded rows."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bookwarp.measures.protocol import Measure, Output
+from bookwarp.measures.recording import check_every, check_recorded, check_rows
+from bookwarp.simulation import Simulation
+from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.record import SERIES
+
+Function = Callable[[dict[str, np.ndarray]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Custom:
+    function: Function
+    series: tuple[str, ...]
+    given: Mapping[str, Output]
+    every: int
+
+    def outputs(self, steps: int) -> dict[str, Output]:
+        check_rows(steps, self.every)
+        return dict(self.given)
+
+    def of_simulation(self, simulation: Simulation) -> dict[str, np.ndarray]:
+        check_recorded(simulation, self.series, self.every)
+        history = simulation.history
+        markets = simulation.auction.markets
+        found: Any = self.function({name: history[name] for name in self.series})
+        if not isinstance(found, Mapping) or set(found) != set(self.given):
+            names = sorted(found) if isinstance(found, Mapping) else repr(found)
+            raise ParameterError(
+                f"the measure {_name_of(self.function)} returned {names}; its outputs are "
+                f"{sorted(self.given)}"
+            )
+        return {name: self._check(name, found[name], markets) for name in self.given}
+
+    def _check(self, name: str, value: Any, markets: int) -> np.ndarray:
+        array, shape = np.asarray(value), (markets, *self.given[name].shape)
+        if array.shape != shape or array.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"the measure {_name_of(self.function)} returned {name!r} as {array.dtype} "
+                f"{array.shape}; it must be numbers of the shape {shape}"
+            )
+        return array.astype(np.float64)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "custom": _name_of(self.function),
+            "source_sha256": hashlib.sha256(_source_of(self.function).encode()).hexdigest(),
+            "every": self.every,
+            "outputs": sorted(self.given),
+        }
+
+
+def custom(
+    function: Function,
+    *,
+    series: str | Iterable[str],
+    outputs: str | Iterable[str] | Mapping[str, Output],
+    every: int = 1,
+) -> Measure:
+    """Return a measure that is a function of recorded rows.
+
+    Args:
+        function: takes a dictionary of the series, int64 [row, market], in host memory: all rows of
+            the markets of a block. Returns a mapping of every output, numbers [market, ...]. A
+            market must not depend on the others of its block, nor on how many there are.
+        series: names to record, of `bookwarp.spec.record.SERIES`.
+        outputs: names of the outputs that are one number a market, or what each output is by name.
+        every: steps between two rows.
+
+    Raises:
+        ParameterError: a name is unknown, or there is none.
+    """
+    names = (series,) if isinstance(series, str) else tuple(series)
+    for name in names:
+        if name not in SERIES:
+            raise ParameterError(unknown_name("series", name, SERIES))
+    if isinstance(outputs, str):
+        outputs = (outputs,)
+    if not isinstance(outputs, Mapping):
+        outputs = {name: Output("1", f"{name}, by {_name_of(function)}") for name in outputs}
+    if not names or not outputs:
+        raise ParameterError("a measure needs at least one series and one output")
+    return _Custom(function, tuple(dict.fromkeys(names)), dict(outputs), check_every(every))
+
+
+def _name_of(function: Function) -> str:
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _source_of(function: Function) -> str:
+    """Return what tells a function from others: its source, or its code where there is none."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        return repr((code.co_code, code.co_names)) if code else _name_of(function)

@@ -1,0 +1,55 @@
+"""Which sums modulo 2**64 are exact, told by the largest values that went into them."""
+
+from collections.abc import Mapping
+from math import isqrt
+
+import numpy as np
+
+from bookwarp.spec.measure_sums import HORIZONS, WINDOW
+
+_MOST = 2**63 - 1
+
+
+def exact_markets(sums: Mapping[str, np.ndarray], rows: int) -> np.ndarray:
+    """Return in which markets every sum is exact, and what the formulas make of it by integers.
+
+    The formulas move the sums to the whole number that is nearest to a mean, and no value is
+    farther from it than twice the largest. So all is well if a sum of `count` powers of twice the
+    largest value fits in an int64.
+
+    Args:
+        sums: int64 [..., market], of whole blocks.
+        rows: how many rows went into them.
+
+    Returns:
+        bool [market].
+    """
+    bounds: list[np.ndarray] = []
+    if "price_low" in sums:
+        reach = np.maximum(
+            sums["price_high"] - sums["price_first"], sums["price_first"] - sums["price_low"]
+        )
+        bounds.append(reach <= square_limit(rows))
+    if "return_most" in sums:
+        limits = [fourth_power_limit(max(1, rows - horizon)) for horizon in HORIZONS]
+        bounds += list(sums["return_most"] <= np.array(limits)[:, None])
+    if "net" in sums:
+        # A window's sum of squares is at most WINDOW of them, and is squared.
+        bounds.append(sums["return_most"][0] <= fourth_power_limit(WINDOW * rows))
+    if "lots_most" in sums:
+        bounds.append(sums["lots_most"] <= square_limit(rows))
+        bounds.append(sums["return_most"][0] <= square_limit(rows))
+    if "spread_most" in sums:
+        bounds.append(sums["spread_most"] <= square_limit(rows))
+        bounds += [sums[f"{side}_lots_most"] <= _MOST // rows for side in ("bid", "ask")]
+    return np.asarray(np.logical_and.reduce(bounds))
+
+
+def square_limit(count: int) -> int:
+    """Return the largest value of which `count` squares, each of twice the value, can be added."""
+    return isqrt(_MOST // count) // 2
+
+
+def fourth_power_limit(count: int) -> int:
+    """Return the largest value of which `count` fourth powers of twice the value can be added."""
+    return isqrt(isqrt(_MOST // count)) // 2

@@ -1,0 +1,175 @@
+"""Measures that are formulas of exact sums: made where the rows are, the same on every engine."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.measure_protocol import device_sums, row_sums
+from bookwarp.measures.exact import exact_markets
+from bookwarp.measures.group import Facts, Group, Sums
+from bookwarp.measures.protocol import Output
+from bookwarp.measures.recording import check_every, check_recorded, check_rows, device_parts
+from bookwarp.simulation import Simulation
+from bookwarp.spec.measure_sums import HORIZONS, LAGS, READS, TAIL_SHARE, WINDOW
+
+_AT_ONCE = 512
+"""Markets that the formulas take at a time: what they work on stays in the cache of a core."""
+_VERSION = 1
+"""Of the formulas; another one may give other numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactMeasure:
+    """Groups of facts; implements `bookwarp.measures.Measure`.
+
+    Args:
+        groups: what is measured.
+        every: steps between two recorded rows.
+    """
+
+    groups: tuple[Group, ...]
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        check_every(self.every)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Names of the blocks of sums that the groups are made of."""
+        return tuple(dict.fromkeys(block for group in self.groups for block in group.blocks))
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Names of the series to record."""
+        return tuple(dict.fromkeys(name for block in self.blocks for name in READS[block]))
+
+    def with_every(self, every: int) -> "FactMeasure":
+        """Return the same measure of rows that are `every` steps apart."""
+        return replace(self, every=every)
+
+    def outputs(self, steps: int) -> dict[str, Output]:
+        """Return what comes of a run of `steps` steps, by name.
+
+        Raises:
+            ParameterError: so few steps record no row.
+        """
+        check_rows(steps, self.every)
+        return {name: output for group in self.groups for name, output in group.outputs.items()}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the names of the groups, and the constants of the formulas."""
+        return {
+            "measures": [group.name for group in self.groups],
+            "every": self.every,
+            "version": _VERSION,
+            "horizons": list(HORIZONS),
+            "lags": LAGS,
+            "window": WINDOW,
+            "tail_share": TAIL_SHARE,
+        }
+
+    def of_simulation(self, simulation: Simulation) -> dict[str, np.ndarray]:
+        """Return every output, float64 [market, ...].
+
+        Raises:
+            ParameterError: the simulation has not recorded `series` every `every` steps.
+        """
+        rows = check_recorded(simulation, self.series, self.every)
+        markets = simulation.auction.markets
+        outputs = self.outputs(simulation.steps_done)
+        found = {name: np.empty((markets, *output.shape)) for name, output in outputs.items()}
+        parts = device_parts(simulation)
+        with ThreadPoolExecutor(simulation.threads) as pool:
+            if parts is None:
+                self._measure_host(simulation, rows, found, pool)
+            else:
+                self._measure_devices(simulation, parts, rows, found, pool)
+        return found
+
+    def _measure_host(
+        self, simulation: Simulation, rows: int, found: Facts, pool: ThreadPoolExecutor
+    ) -> None:
+        history = simulation.history
+        source = row_sums(simulation.engine, history, self.blocks)
+
+        def measure(first: int) -> None:
+            stop = min(first + _AT_ONCE, source.markets)
+            own = {name: history[name][:, first:stop] for name in self.series}
+            facts = self._facts(source.sums(first, stop), rows, partial(_columns, own))
+            _put(found, slice(first, stop), facts)
+
+        list(pool.map(measure, range(0, source.markets, _AT_ONCE)))
+
+    def _measure_devices(
+        self,
+        simulation: Simulation,
+        parts: list[Mapping[str, Any]],
+        rows: int,
+        found: Facts,
+        pool: ThreadPoolExecutor,
+    ) -> None:
+        """Let every GPU sum its own rows, and the cores make facts of the sums as they come."""
+        sources = [device_sums(part, self.blocks) for part in parts]
+        edges = np.cumsum([0, *(source.markets for source in sources)]).tolist()
+
+        def measure(place: int) -> None:
+            for begin, sums in sources[place]:
+                count = next(iter(sums.values())).shape[-1]
+
+                def measure_some(at: int, begin: int = begin, sums: Sums = sums) -> None:
+                    own = {name: array[..., at : at + _AT_ONCE] for name, array in sums.items()}
+                    first = edges[place] + begin + at
+                    facts = self._facts(own, rows, partial(_fetch_columns, simulation, first))
+                    stop = first + next(iter(own.values())).shape[-1]
+                    _put(found, slice(first, stop), facts)
+
+                list(pool.map(measure_some, range(0, count, _AT_ONCE)))
+
+        with ThreadPoolExecutor(len(sources)) as devices:
+            list(devices.map(measure, range(len(sources))))
+
+    def _facts(self, sums: Sums, rows: int, read_rows: Callable[[np.ndarray], Sums]) -> Facts:
+        """Return the facts of some markets, [..., market].
+
+        A market whose sums do not fit in an int64 is summed again, in Python's integers.
+
+        Args:
+            sums: of `blocks`.
+            rows: how many rows went into them.
+            read_rows: returns the rows of markets by their places in `sums`.
+        """
+        exact = exact_markets(sums, rows)
+        if exact.all():
+            return self._apply({n: a.astype(np.int64, copy=False) for n, a in sums.items()}, rows)
+        facts = self._apply(
+            {n: np.where(exact, a, 0).astype(np.int64) for n, a in sums.items()}, rows
+        )
+        others = np.flatnonzero(~exact)
+        again = row_sums("reference", read_rows(others), self.blocks).sums(0, len(others))
+        for name, values in self._apply(again, rows).items():
+            facts[name][..., others] = values
+        return facts
+
+    def _apply(self, sums: Sums, rows: int) -> Facts:
+        facts: Facts = {}
+        for group in self.groups:
+            facts |= group.formulas(sums, rows, self.every)
+        return facts
+
+
+def _columns(rows: Sums, markets: np.ndarray) -> Sums:
+    return {name: array[:, markets] for name, array in rows.items()}
+
+
+def _fetch_columns(simulation: Simulation, first: int, markets: np.ndarray) -> Sums:
+    """Return rows of a few markets that are on a GPU; all rows are brought for it."""
+    return {name: array[:, first + markets] for name, array in simulation.history.items()}
+
+
+def _put(found: Facts, markets: slice, facts: Facts) -> None:
+    for name, values in facts.items():
+        found[name][markets] = np.moveaxis(values, -1, 0)

@@ -1,0 +1,23 @@
+"""A group of outputs that are made of the same sums."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bookwarp.measures.protocol import Output
+
+Sums = Mapping[str, np.ndarray]
+Facts = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """What a group of outputs needs, and the formulas that make them."""
+
+    name: str
+    blocks: tuple[str, ...]
+    """Of `bookwarp.spec.measure_sums.SUMS`."""
+    outputs: Mapping[str, Output]
+    formulas: Callable[[Sums, int, int], Facts]
+    """From sums, the number of rows and the steps between them to float64 [..., market]."""

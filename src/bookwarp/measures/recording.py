@@ -1,0 +1,71 @@
+"""What a simulation has recorded, as measures read it: on the GPU, or in host memory."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bookwarp.simulation import Simulation
+from bookwarp.spec.errors import EngineError, ParameterError
+
+
+def check_every(every: Any) -> int:
+    """Return the steps between two rows."""
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise ParameterError(f"every must be a positive integer, not {every!r}")
+    return int(every)
+
+
+def check_rows(steps: int, every: int) -> int:
+    """Return how many rows a run of `steps` steps records; at least one.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    rows = steps // every
+    if rows < 1:
+        raise ParameterError(
+            f"measures need at least one recorded row: {steps} steps record none with "
+            f"every = {every}"
+        )
+    return rows
+
+
+def check_recorded(simulation: Simulation, series: tuple[str, ...], every: int) -> int:
+    """Return how many rows a simulation has recorded of what a measure needs.
+
+    Raises:
+        ParameterError: it has not recorded that, or no row yet.
+    """
+    plan = simulation.plan
+    missing = [name for name in series if name not in plan.series]
+    if missing:
+        raise ParameterError(
+            f"a measure needs {', '.join(missing)}: the simulation has to record it"
+        )
+    if plan.every != every:
+        raise ParameterError(
+            f"a measure of rows that are {every} steps apart needs record_every = {every}, not "
+            f"{plan.every}"
+        )
+    return check_rows(simulation.steps_done, every)
+
+
+def device_parts(simulation: Simulation) -> list[Mapping[str, Any]] | None:
+    """Return the rows on every GPU, arrays [row, market] by name; None if they are not all there.
+
+    A simulation that went on from a checkpoint has the rows before it in host memory.
+    """
+    parts: list[Mapping[str, Any]] = []
+    markets = 0
+    while markets < simulation.auction.markets:
+        try:
+            rows = simulation.device_history(len(parts))
+        except EngineError:
+            return None
+        parts.append(rows)
+        count, own = next(iter(rows.values())).shape
+        if count < simulation.plan.rows(0, simulation.steps_done):
+            return None
+        markets += own
+    return parts
