@@ -109,6 +109,29 @@ def test_any_parameter_of_a_market_can_be_swept_and_does_something():
         assert not first.equals(second), name
 
 
+def test_intervals_and_parent_orders_are_swept_in_one_run_and_reported():
+    swept = {
+        "clearing_interval": [1, 5],
+        "parent_qty": [0, 40],
+        "schedule": ["twap", "share"],
+    }
+    fixed = {"parent_start": 2, "parent_horizon": 20, "parent_side": -1, "volume_share": 0.5}
+    found = small(grid(**swept, replicas=2), **fixed)
+    assert found.schedule.values.tolist() == swept["schedule"]
+    for interval in (1, 5):
+        for schedule in swept["schedule"]:
+            given = {"clearing_interval": interval, "parent_qty": 40, "schedule": schedule}
+            run = bw.simulate(2, **SMALL, **given, **fixed, engine="reference")
+            own = found.sel(given)
+            np.testing.assert_array_equal(own.execution_filled, run.state.own_filled)
+            np.testing.assert_array_equal(own.execution_cost, run.state.own_cost)
+            np.testing.assert_array_equal(own.arrival_mid2, run.state.arrival_mid2)
+            np.testing.assert_array_equal(own.last_price, run.last_price)
+    assert (found.execution_filled.sel(parent_qty=0) == 0).all()
+    assert (found.execution_filled.sel(parent_qty=40) > 0).any()
+    assert "execution_filled" not in small(grid(clearing_interval=[1, 5]), **fixed)
+
+
 def test_what_is_not_given_takes_the_default_of_simulate():
     dataset = sweep(grid(replicas=3), measure=TinyMeasure(), engine="reference", **SMALL)
     run = bw.simulate(3, **SMALL, engine="reference")

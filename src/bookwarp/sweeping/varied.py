@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.agents import REST
-from bookwarp.spec.codes import Stream, Window
+from bookwarp.spec.codes import Schedule, Stream, Window
 from bookwarp.spec.errors import ParameterError, unknown_name
 from bookwarp.spec.market import SHARES
 from bookwarp.spec.parameters import PARAMETERS, Parameter, check_value, regular_array
@@ -15,6 +15,7 @@ from bookwarp.spec.parameters import PARAMETERS, Parameter, check_value, regular
 CHOICES: dict[str, type[IntEnum]] = {
     "stream": Stream,
     "window": Window,
+    "schedule": Schedule,
 }
 """Parameters that are given by the name of a code."""
 
