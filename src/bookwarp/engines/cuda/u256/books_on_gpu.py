@@ -32,8 +32,8 @@ class BooksOnGpu:
         self, gpu: TableGpu, matching: Any, arenas: Any, books: int, capacity: int
     ) -> None:
         self._gpu, self._arena_code = gpu, arenas
-        names = ("match_passes", "match_grouped", "match_one")
-        self._kernels = {name: matching.get_kernel(name) for name in names}
+        self._matching = matching
+        self._kernels: dict[str, Any] = {}
         self._books, self._capacity = books, capacity
         self._slots = Memory(gpu, slots_bytes(books, capacity))
         self._ends = Memory(gpu, ENDS.itemsize * books)
@@ -83,7 +83,7 @@ class BooksOnGpu:
     def match_one(self, calldata: int, result: int, book: int) -> None:
         """Put the matching of one order on the stream."""
         memory = self._slots.pointer, self._ends.pointer, calldata, result
-        kernel = self._kernels["match_one"]
+        kernel = self._kernel("match_one")
         self._gpu.launch(self._one_warp, kernel, *memory, *self._shape, np.uint32(book))
 
     def read_arenas(self, first: int, stop: int) -> np.ndarray:
@@ -121,7 +121,12 @@ class BooksOnGpu:
         gpu = self._gpu
         config = gpu.configure(-(-books // BLOCK), BLOCK, 0)
         memory = self._slots.pointer, self._ends.pointer
-        gpu.launch(config, self._kernels[name], *memory, *arguments)
+        gpu.launch(config, self._kernel(name), *memory, *arguments)
+
+    def _kernel(self, name: str) -> Any:
+        if name not in self._kernels:
+            self._kernels[name] = self._matching.get_kernel(name)
+        return self._kernels[name]
 
     def _launch_arenas(self, name: str, arenas: Memory, first: int, books: int) -> None:
         gpu = self._gpu

@@ -13,7 +13,7 @@ from bookwarp.engines.cuda.books.workspace import Workspace
 from bookwarp.engines.cuda.gpu import Memory, MemoryPart
 from bookwarp.engines.cuda.u256.books_on_gpu import BooksOnGpu
 from bookwarp.engines.cuda.u256.compile import load_kernels
-from bookwarp.engines.cuda.u256.kernel_key import ARENAS, MATCHING
+from bookwarp.engines.cuda.u256.kernel_key import ARENAS, MATCHING, U256Key
 from bookwarp.engines.cuda.u256.layout import READ_AHEAD
 from bookwarp.engines.cuda.u256.passes import Passes, find_passes
 from bookwarp.engines.cuda.u256.single_order import SingleOrder
@@ -67,7 +67,7 @@ class CudaU256Engine:
         gpu = self._gpu = TableGpu(0, threads)
         with gpu:
             self._grouping = book_kernels.load_kernels(GroupKey(), gpu.arch)
-            matching, arenas = (load_kernels(key, gpu.arch) for key in (MATCHING, ARENAS))
+            matching, arenas = (self._load(key) for key in (MATCHING, ARENAS))
             try:
                 self._books = BooksOnGpu(gpu, matching, arenas, books, capacity)
             except EngineError as error:
@@ -106,6 +106,10 @@ class CudaU256Engine:
             own = None if book is None else book[piece]
             results[piece] = self._match_piece(calldata[piece], own, tile)
         return results
+
+    def _load(self, key: U256Key) -> Any:
+        """Return the code of some kernels."""
+        return load_kernels(key, self._gpu.arch)
 
     def read_arenas(self, first: int, stop: int) -> np.ndarray:
         """Return the books `first` .. `stop`, half-open, uint8 [book, byte]."""

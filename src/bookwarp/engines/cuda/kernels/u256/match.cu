@@ -19,9 +19,9 @@ DEVICE void match_turns(Rows& rows, Book& book, Buffers& buffers, uint32 turns) 
         __syncwarp();  // what other lanes copied is there
         const bool has_order = rows.has_order();
         Result result;
-        if (has_order) result = match_order(book, take_order(buffer, rows.row_at()));
+        if (has_order) result = match_order(book, rows.take(buffer));
         __syncwarp();  // all orders are taken, and results may lie where they were
-        if (has_order) leave_result(buffer, result);
+        if (has_order) rows.leave(buffer, result);
         __syncwarp();  // the results are there
         rows.write_results(buffer);
         __syncwarp();  // and written, before the next but one turn is copied to where they were

@@ -107,6 +107,11 @@ struct RowsInPasses {
         return skipped + this_lane() * ORDER_BYTES;
     }
 
+    DEVICE_MEMBER Order take(const Piece* buffer) const { return take_order(buffer, row_at()); }
+    DEVICE_MEMBER void leave(Piece* buffer, const Result& result) const {
+        leave_result(buffer, result);
+    }
+
     DEVICE_MEMBER void write_results(const Piece* buffer) const {
         uint8* to = results + current * RESULT_BYTES;
         if ((uint64)to % PIECE == 0 && rows == LANES) {
@@ -164,6 +169,11 @@ struct RowsByBook {
     DEVICE_MEMBER uint32 row_at() const {
         const uint8* from = calldata + (uint64)current * ORDER_BYTES;
         return this_lane() * SEEN_PIECES * PIECE + (uint32)((uint64)from % PIECE);
+    }
+
+    DEVICE_MEMBER Order take(const Piece* buffer) const { return take_order(buffer, row_at()); }
+    DEVICE_MEMBER void leave(Piece* buffer, const Result& result) const {
+        leave_result(buffer, result);
     }
 
     DEVICE_MEMBER void write_results(const Piece* buffer) const {

@@ -1,0 +1,130 @@
+"""Climb the ladder of 256-bit books on a GPU: `python benchmarks/ladder/u256/run.py`.
+
+A rung is one idea; u256_rungs.py has them, with what each was expected to bring. Every result of
+every rung is compared with the reference before and after it is timed, by the GPU's clock, and some
+of its books, byte for byte. One line of JSON is appended for each.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+from gpu import describe_gpu
+from machine import REPOSITORY, describe_code, describe_machine
+from markdown_table import markdown
+from u256_flows import Flow, seed_flow, sweep_flow
+from u256_on_gpu import FORMS, FlowOnGpu, spread
+from u256_rungs import RUNGS, Rung, engine_of
+
+from bookwarp.reference.u256_engine import ReferenceU256Engine
+from bookwarp.spec.u256 import ORDER_BYTES
+
+ROWS = REPOSITORY / "benchmarks" / "rows" / "ladder_u256.jsonl"
+BOOKS = 262_144
+_COMPARED = 100
+
+Row = dict[str, Any]
+
+
+def final_arena(flow: Flow) -> np.ndarray:
+    """Return what a book of a flow whose books are alike ends as, by the reference."""
+    reference = ReferenceU256Engine(1, flow.capacity)
+    for orders in (flow.opening, flow.orders):
+        reference.match(orders.reshape(-1, ORDER_BYTES), None)
+    return reference.read_arenas(0, 1)
+
+
+def measure_rung(rung: Rung, flow: Flow, books: int, trials: int) -> Row:
+    """Return a rung's row.
+
+    Raises:
+        ValueError: it computes something else than the reference.
+    """
+    running = engine_of(rung)(books, flow.capacity)
+    here = FlowOnGpu(running, flow, books)
+    row: Row = {
+        "kind": "ladder of 256-bit books",
+        "rung": rung.name,
+        "idea": rung.idea,
+        "over": rung.over,
+        "expected": None if rung.expected is None else rung.expected[flow.name != "seed"],
+        "because": rung.because,
+        "workload": flow.name,
+        "books": books,
+        "orders": here.orders,
+        "trials": trials,
+    }
+    for form in ("together", "apart"):
+        here.run(form)
+        here.check()
+        if (running.read_arenas(max(0, books - _COMPARED), books) != final_arena(flow)).any():
+            raise ValueError("its books are not the reference's")
+        seconds = [here.run(form) for _ in range(trials)]
+        row["fills_per_order"] = here.check()
+        row[f"orders_per_s_{form}"] = spread([here.orders / each for each in seconds])
+    return row
+
+
+def table(rows: Sequence[Row], workload: str) -> str:
+    """Return every rung: its idea, what it was expected to bring, and what it brought."""
+    mine = {row["rung"]: row for row in rows if row["workload"] == workload}
+    body = []
+    for name, row in mine.items():
+        over = mine.get(row["over"])
+        rates = [row[f"orders_per_s_{form}"]["median"] for form in ("together", "apart")]
+        brought = f"{rates[0] / over['orders_per_s_together']['median']:.2f}" if over else ""
+        expected = "" if row["expected"] is None else f"{row['expected']:.1f}"
+        cells = [name, row["idea"], row["over"] or "", expected, brought]
+        body.append([*cells, *(f"{rate / 1e9:.3g}" for rate in rates)])
+    heads = ["rung", "what it changes", "of", "expected", "brought"]
+    heads += [f"10^9 orders/s, {FORMS[form]}" for form in ("together", "apart")]
+    return markdown(heads, body, right=(3, 4, 5, 6))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rungs", help="which of them, with commas between; all if not given")
+    parser.add_argument("--books", type=int, default=BOOKS)
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--rows", type=Path, default=ROWS, help="file to append to")
+    parser.add_argument("--commit", help="the commit to note where there is no Git to ask")
+    options = parser.parse_args(arguments)
+    names = [rung.name for rung in RUNGS] if options.rungs is None else options.rungs.split(",")
+    if set(names) - {rung.name for rung in RUNGS}:
+        parser.error(f"rungs are {', '.join(rung.name for rung in RUNGS)}")
+    common = {
+        "suite": "ladder/u256",
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        **describe_machine(),
+        **describe_gpu(),
+        **describe_code(options.commit),
+    }
+    rows, failed = [], []
+    for flow in (seed_flow(), sweep_flow()):
+        for rung in [each for each in RUNGS if each.name in names]:
+            try:
+                row = measure_rung(rung, flow, options.books, options.trials)
+            except (RuntimeError, ValueError) as error:
+                failed.append(rung.name)
+                print(f"{flow.name}, {rung.name}: FAILED, {error}", flush=True)
+                continue
+            rows.append(row)
+            rate = row["orders_per_s_together"]["median"] / 1e9
+            print(f"{flow.name}, {rung.name}: {rate:.3f} G orders/s", flush=True)
+            options.rows.parent.mkdir(parents=True, exist_ok=True)
+            with options.rows.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(common | row) + "\n")
+    for name in ("seed", "sweeps"):
+        print(f"\n{name}\n\n{table(rows, name)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

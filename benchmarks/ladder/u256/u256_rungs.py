@@ -1,0 +1,241 @@
+"""The rungs: ways to match orders of 256-bit numbers, each with what it was expected to bring.
+
+A rung is the product's source with the ideas of the rungs above taken out again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bookwarp.engines.cuda.compile import find_compiled
+from bookwarp.engines.cuda.u256.compile import join_sources
+from bookwarp.engines.cuda.u256.engine import CudaU256Engine
+from bookwarp.engines.cuda.u256.kernel_key import MATCHING, U256Key
+
+_RUNGS = Path(__file__).parent / "rungs"
+
+Change = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One way to match."""
+
+    name: str
+    idea: str
+    over: str | None
+    expected: tuple[float, float] | None
+    """Times faster than `over` it was expected to be, before it was measured: on the seed's flow in
+    one launch, and on sweeps."""
+    because: str
+    undo: tuple[Change, ...]
+    """From the product's source to the rung's."""
+
+
+def rows_at_once(source: str) -> str:
+    """Let a warp wait for the rows of a turn when it needs them."""
+    source = _changed(
+        source,
+        "    rows.copy_turn(buffers.pieces[0]);\n    mark_copies();\n",
+        "",
+    )
+    return _changed(
+        source,
+        "        Piece* buffer = buffers.pieces[turn % 2];\n        rows.advance();\n"
+        "        if (turn + 1 < turns) rows.copy_turn(buffers.pieces[(turn + 1) % 2]);\n",
+        "        Piece* buffer = buffers.pieces[0];\n        rows.copy_turn(buffer);\n"
+        "        mark_copies();\n        rows.advance();\n",
+    )
+
+
+def rows_by_thread(source: str) -> str:
+    """Let each thread read and write its rows where they lie; only passes are matched then."""
+    source = _with_file(source, "rows.cuh", "rows_by_thread.cuh")
+    start = source.index("// Orders in any sequence")
+    return source[:start] + source[source.index('#line 1 "u256/layout.py"') :]
+
+
+def best_in_memory(source: str) -> str:
+    """Let the best order go back to memory after every order, and be read again."""
+    before = "    bool below;\n    const U256 filled ="
+    return _changed(
+        source, before, f"    book.put_back();\n    book.held_side = NO_SIDE;\n{before}"
+    )
+
+
+def slots_that_shift(source: str) -> str:
+    """Let the others move up when the best order leaves, so that it is at slot 0 always."""
+    source = _changed(source, "if (2 * place < here.count) {", "if (false) {")
+    source = _changed(
+        source,
+        "    // Let an order rest on a side that has room.",
+        "    DEVICE_MEMBER void shift_down(uint32 side, const Side& here) {\n"
+        "        for (uint32 each = 1; each < here.count; ++each) {\n"
+        "            *slot_at(side, 0, each - 1) = *slot_at(side, 0, each);\n"
+        "        }\n    }\n\n    // Let an order rest on a side that has room.",
+    )
+    return _shift_where_the_head_moves(source)
+
+
+def _shift_where_the_head_moves(source: str) -> str:
+    moving = "side.head = side.head + 1 == book.capacity ? 0 : side.head + 1;"
+    return _changed(source, moving, "book.shift_down(facing, side);")
+
+
+def arenas(source: str) -> str:
+    """Let each book lie by itself, as the bytes that it is exchanged as."""
+    source = _with_file(source, "book.cuh", "arena_book.cuh")
+    if '#line 1 "u256/arenas.cu"' in source:
+        return _with_file(source, "arenas.cu", "arena_columns.cu")
+    return _shift_where_the_head_moves(source)
+
+
+def division_each_fill(source: str) -> str:
+    """Let the average be divided after every fill."""
+    source = _with_file(source, "average.cuh", "average_each_fill.cuh")
+    source = _changed(
+        source,
+        "if (fill_count == 0) average = {book.held.key, 0, 0, false};\n"
+        "        else add_fill(average, wide, book.held.key, fill);",
+        "if (fill_count == 0) begin_average(average, wide);\n"
+        "        add_fill(average, wide, turn(book.held.key, turned(facing)), fill);",
+    )
+    return _changed(
+        source,
+        "    const U256 key = average_key(average, wide, filled, !order.is_bid);\n"
+        "    return {filled, turn(key, turned(facing)), fill_count};",
+        "    return {filled, average.vwap, fill_count};",
+    )
+
+
+def in_bytes(source: str) -> str:
+    """Let numbers be read and written a byte at a time."""
+    return _changed(source, "#define BYTES 0\n", "#define BYTES 1\n")
+
+
+def _with_file(source: str, name: str, other: str) -> str:
+    """Return a source with another file in the place of one."""
+    parts = source.split("#line 1 ")
+    text = (_RUNGS / other).read_text(encoding="utf-8")
+    found = [part.startswith(f'"u256/{name}"') for part in parts]
+    if sum(found) != 1:
+        raise ValueError(f"the kernels have no {name} any more")
+    parts = [
+        f'"{other}"\n{text}' if here else part for here, part in zip(found, parts, strict=True)
+    ]
+    return "#line 1 ".join(parts)
+
+
+def _changed(source: str, old: str, new: str) -> str:
+    if source.count(old) != 1:
+        raise ValueError(f"the kernels have no {old!r} any more")
+    return source.replace(old, new)
+
+
+_STAGED = (rows_at_once,)
+_HELD = (rows_by_thread, rows_at_once)
+_RING = (*_HELD, best_in_memory)
+_PLANES = (*_RING, slots_that_shift)
+_ARENAS = (*_RING, arenas)
+_EACH_FILL = (*_ARENAS, division_each_fill)
+
+RUNGS = (
+    Rung(
+        "bytes",
+        "a book is its arena, and numbers are read a byte at a time",
+        None,
+        None,
+        "",
+        (in_bytes, *_EACH_FILL),
+    ),
+    Rung(
+        "limbs",
+        "numbers of arenas and results in limbs",
+        "bytes",
+        (1.5, 1.5),
+        "the seed saw 1.3 to 4.2; the rows of orders still come by bytes",
+        _EACH_FILL,
+    ),
+    Rung(
+        "one division",
+        "one division an order, and none where all fills have one price",
+        "limbs",
+        (1.5, 2.5),
+        "a general division is some 1500 instructions: one on the seed's flow, three on sweeps",
+        _ARENAS,
+    ),
+    Rung(
+        "planes",
+        "slots as [side, slot, book], each 64 bytes",
+        "one division",
+        (1.5, 4.0),
+        "neighbours read neighbouring slots; shifting 31 slots is most of what sweeps move",
+        _PLANES,
+    ),
+    Rung(
+        "ring",
+        "the head moves, not the slots",
+        "planes",
+        (2.5, 10.0),
+        "an ask in ten orders leaves, and 30 others of 128 bytes move: some 380 bytes an order",
+        _RING,
+    ),
+    Rung(
+        "held",
+        "the best order in registers from pass to pass",
+        "ring",
+        (1.2, 1.0),
+        "96 bytes an order less; a sweep reads its asks anyway",
+        _HELD,
+    ),
+    Rung(
+        "rows by warp",
+        "a warp brings its 32 rows in pieces of 16 bytes",
+        "held",
+        (3.0, 2.0),
+        "65 loads of a byte that each touch 30 lines become eight of 16 bytes that touch four",
+        _STAGED,
+    ),
+    Rung(
+        "rows ahead",
+        "the rows of the next pass are on their way",
+        "rows by warp",
+        (1.3, 1.2),
+        "a warp waits for memory once a pass otherwise, and some 20 warps are there to fill in",
+        (),
+    ),
+)
+"""From the first to the product."""
+
+
+def rung_source(rung: Rung, key: U256Key) -> str:
+    """Return the source of a rung's kernels."""
+    source = join_sources(key)
+    if any(change in rung.undo for change in (rows_by_thread, arenas)):
+        source = f"#define BYTES 0\n{source}"
+    own_arenas = arenas in rung.undo
+    for change in reversed(rung.undo):
+        if key == MATCHING or (own_arenas and change in (arenas, in_bytes)):
+            source = change(source)
+    return source
+
+
+@cache
+def load_rung(rung: Rung, key: U256Key, arch: str) -> Any:
+    """Return the code of a rung's kernels."""
+    from cuda.core import ObjectCode
+
+    source = rung_source(rung, key)
+    return ObjectCode.from_cubin(find_compiled(source, arch, f"the rung {rung.name}"))
+
+
+def engine_of(rung: Rung) -> type[CudaU256Engine]:
+    """Return the product's engine with the kernels of a rung."""
+
+    class RungEngine(CudaU256Engine):
+        def _load(self, key: U256Key) -> Any:
+            return load_rung(rung, key, self._gpu.arch)
+
+    return RungEngine
