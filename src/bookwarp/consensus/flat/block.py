@@ -9,6 +9,7 @@ import numpy as np
 
 from bookwarp.consensus.flat.matcher import FlatMatcher, load_books
 from bookwarp.consensus.flat.outcome import MAX_TRADE_ID, number_trades, update_orders, write_trades
+from bookwarp.consensus.flat.pieces import wholes
 from bookwarp.consensus.flat.rows import as_orders, check_orders
 from bookwarp.consensus.flat.states import check_state, replace_books
 from bookwarp.engines.registry import choose_book_engine
@@ -16,6 +17,7 @@ from bookwarp.limits import check_threads
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.flat import (
     DEFAULT_TILE,
+    FLAT_ORDER,
     FlatState,
     FlatStatus,
     empty_flat_state,
@@ -46,7 +48,7 @@ class FlatBlock:
     @property
     def received(self) -> np.ndarray:
         """The orders as they came in, `FLAT_ORDER` [order], a copy."""
-        rows = self.orders.copy()
+        rows = wholes(self.orders).copy().view(FLAT_ORDER)
         rows["remaining"] = self.arrived
         is_whole = self.arrived == rows["quantity"]
         rows["status"] = np.where(is_whole, FlatStatus.OPEN, FlatStatus.PARTIAL)
@@ -166,16 +168,16 @@ def run_block(
     if book is None and before.books > 1:
         raise ParameterError(f"there are {before.books} books: give the book of every order")
     numbers = as_book_numbers(0 if book is None else book, len(orders), before.books)
-    check_orders(orders)
+    check_orders(orders, matcher.threads)
     bases = _check_bases(base_trade_id, len(orders))
     arrived = orders["remaining"].copy()
-    loaded = load_books(before, orders, numbers)
+    loaded = load_books(before, orders, numbers, matcher.threads)
     fills = matcher.match(loaded)
     ids = number_trades(fills.taker, bases)
-    update_orders(loaded, fills)
-    trades = write_trades(loaded, fills, ids)
+    update_orders(loaded, fills, matcher.threads)
+    trades = write_trades(loaded, fills, ids, matcher.threads)
     offsets = np.concatenate([[0], np.cumsum(fills.resting_counts)])
-    part = FlatState(loaded.rows[fills.resting], offsets)
+    part = FlatState(wholes(loaded.rows)[fills.resting].view(FLAT_ORDER), offsets)
     after = replace_books(before, loaded.books, part)
     return FlatBlock(loaded.rows[loaded.resting_count :], trades, after, arrived)
 

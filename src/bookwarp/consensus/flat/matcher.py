@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bookwarp.consensus.flat.messages import write_messages, write_resting
+from bookwarp.consensus.flat.pieces import in_pieces, wholes
 from bookwarp.consensus.flat.prices import PriceTicks
 from bookwarp.consensus.flat.rows import MAX_ORDERS, MAX_QUANTITY
 from bookwarp.engines.registry import book_engine_class
@@ -18,8 +19,10 @@ from bookwarp.results.event_order import by_message
 from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.book_state import BookState
 from bookwarp.spec.errors import ParameterError
-from bookwarp.spec.events import Counter, EventType, Matched
-from bookwarp.spec.flat import FlatState
+from bookwarp.spec.events import EVENT, Counter, EventType, Matched
+from bookwarp.spec.flat import FLAT_ORDER, FlatState
+
+_EVENT_WORDS = EVENT.itemsize // 8
 
 
 class Loaded(NamedTuple):
@@ -59,6 +62,7 @@ class FlatMatcher:
     """Holds an engine for `tile` books, which are others for every tile and every block."""
 
     def __init__(self, books: int, tile: int, engine: str, threads: int) -> None:
+        self.threads = threads
         self._tile = min(books, tile)
         self._engine = book_engine_class(engine)(BookRules(), self._tile, threads)
 
@@ -78,7 +82,8 @@ class FlatMatcher:
             )
         ids = np.arange(len(rows))
         ticks = PriceTicks.of(rows)[1]
-        messages = write_messages(rows[first:], ticks[first:], loaded.book, ids[first:])
+        columns = (rows[first:], ticks[first:], loaded.book, ids[first:])
+        messages = write_messages(*columns, self.threads)
         own_book = np.repeat(np.arange(len(loaded.books)), np.diff(loaded.offsets))
         resting = write_resting(rows[:first], ticks[:first], own_book, ids[:first])
         found = []
@@ -145,7 +150,7 @@ def _read_trades(matched: Matched) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     events = matched.events
     assert events is not None
     types = np.ascontiguousarray(events["type"])
-    trades = events.view("<u8").reshape(-1, 4)[types == EventType.TRADE]
+    trades = wholes(events)[types == EventType.TRADE].view("<u8").reshape(-1, _EVENT_WORDS)
     refused = events["message"][types == EventType.REJECTED].astype(np.int64)
     taker = (trades[:, 3] & np.uint64(0xFFFFFFFF)).astype(np.int64)
     return taker, trades[:, 0].astype(np.int64), trades[:, 2].astype(np.int64), refused
@@ -163,19 +168,28 @@ def _join(found: list[_TileFills], orders: int) -> Fills:
     return Fills(taker[order], maker[order], lots[order], resting, counts)
 
 
-def load_books(state: FlatState, orders: np.ndarray, book: np.ndarray) -> Loaded:
+def load_books(state: FlatState, orders: np.ndarray, book: np.ndarray, threads: int = 1) -> Loaded:
     """Return the books that orders are for.
 
     Args:
         state: of all books.
         orders: `FLAT_ORDER` [order].
         book: int64 [order].
+        threads: how many copy.
     """
     wanted = np.zeros(state.books, bool)
     wanted[book] = True
     books = np.flatnonzero(wanted)
     number = np.cumsum(wanted) - 1
     counts = np.diff(state.order_offsets)
-    resting = state.orders[np.repeat(wanted, counts)]
     offsets = np.concatenate([[0], np.cumsum(counts[books])])
-    return Loaded(books, number[book], offsets, np.concatenate([resting, orders]))
+    first = offsets[-1]
+    rows = np.empty(first + len(orders), FLAT_ORDER)
+    wholes(rows[:first])[:] = wholes(state.orders)[np.repeat(wanted, counts)]
+    given, entering = wholes(orders), wholes(rows[first:])
+
+    def copy_piece(piece: slice) -> None:
+        entering[piece] = given[piece]
+
+    in_pieces(copy_piece, len(orders), threads)
+    return Loaded(books, number[book], offsets, rows)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bookwarp.consensus.flat.pieces import in_pieces
 from bookwarp.consensus.flat.prices import PriceTicks
 from bookwarp.consensus.flat.rows import as_orders, check_orders
 from bookwarp.spec.book_state import RESTING
@@ -105,20 +106,25 @@ _CODE_WORDS = _code_words()
 
 
 def write_messages(
-    rows: np.ndarray, ticks: np.ndarray, book: np.ndarray, order_ids: np.ndarray
+    rows: np.ndarray, ticks: np.ndarray, book: np.ndarray, order_ids: np.ndarray, threads: int = 1
 ) -> np.ndarray:
     """Return `ORDER` [order] of flat orders whose remaining lots come in.
 
     Args:
         rows: `FLAT_ORDER` [order], checked.
         ticks, book, order_ids: of each, integers [order].
+        threads: how many write.
     """
     messages = np.empty(len(rows), ORDER)
-    messages["order_id"], messages["price"] = order_ids, ticks
-    messages["qty"] = rows["remaining"]
     words = messages.view("<u8").reshape(-1, ORDER.itemsize // 8)
-    code = rows["side"].astype(np.int64) * len(FlatType) + rows["type"]
-    words[:, 3] = book.astype(np.uint64) | _CODE_WORDS[code]
+
+    def write_piece(piece: slice) -> None:
+        messages["order_id"][piece], messages["price"][piece] = order_ids[piece], ticks[piece]
+        messages["qty"][piece] = rows["remaining"][piece]
+        code = rows["side"][piece].astype(np.int64) * len(FlatType) + rows["type"][piece]
+        words[piece, 3] = book[piece].astype(np.uint64) | _CODE_WORDS[code]
+
+    in_pieces(write_piece, len(rows), threads)
     return messages
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bookwarp.consensus.flat.matcher import Fills, Loaded
+from bookwarp.consensus.flat.pieces import in_pieces, wholes
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.flat import FLAT_ORDER, FLAT_TRADE, FlatStatus, FlatType
 
@@ -10,8 +11,6 @@ MAX_TRADE_ID = 2**64 - 1
 
 _ORDER_WORDS, _TRADE_WORDS = FLAT_ORDER.itemsize // 8, FLAT_TRADE.itemsize // 8
 _SIDE_BITS = np.uint64(0xFF)
-# Trades that are put together at a time: few enough to stay close to the core.
-_PIECE_TRADES = 1 << 14
 
 
 def number_trades(taker: np.ndarray, bases: int | np.ndarray) -> np.ndarray:
@@ -44,28 +43,39 @@ def number_trades(taker: np.ndarray, bases: int | np.ndarray) -> np.ndarray:
     return ids
 
 
-def update_orders(loaded: Loaded, fills: Fills) -> None:
+def update_orders(loaded: Loaded, fills: Fills, threads: int = 1) -> None:
     """Set what remains of all orders that took part, and their status."""
     rows = loaded.rows
     traded = np.zeros(len(rows), np.int64)
     np.add.at(traded, fills.maker, fills.lots)
     np.add.at(traded, fills.taker + loaded.resting_count, fills.lots)
-    remaining = rows["remaining"] - traded.astype(np.uint64)
-    status = np.where(remaining == rows["quantity"], FlatStatus.OPEN, FlatStatus.PARTIAL)
-    status[rows["type"] != FlatType.LIMIT] = FlatStatus.CANCELLED
-    status[remaining == 0] = FlatStatus.FILLED
-    rows["remaining"], rows["status"] = remaining, status
+
+    def update_piece(piece: slice) -> None:
+        orders = rows[piece]
+        remaining = orders["remaining"] - traded[piece].astype(np.uint64)
+        status = np.full(len(orders), FlatStatus.PARTIAL, np.uint8)
+        status[remaining == orders["quantity"]] = FlatStatus.OPEN
+        status[orders["type"] != FlatType.LIMIT] = FlatStatus.CANCELLED
+        status[remaining == 0] = FlatStatus.FILLED
+        orders["remaining"], orders["status"] = remaining, status
+
+    in_pieces(update_piece, len(rows), threads)
 
 
-def write_trades(loaded: Loaded, fills: Fills, ids: np.ndarray) -> np.ndarray:
+def _words(rows: np.ndarray) -> np.ndarray:
+    """Return orders as words, uint64 [order, 8]."""
+    return rows.view("<u8").reshape(-1, _ORDER_WORDS)
+
+
+def write_trades(loaded: Loaded, fills: Fills, ids: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return the trades, `FLAT_TRADE` [trade]; ids are uint64 [trade]."""
-    rows = loaded.rows.view("<u8").reshape(-1, _ORDER_WORDS)
+    rows = wholes(loaded.rows)
     trades = np.empty(len(ids), FLAT_TRADE)
     words = trades.view("<u8").reshape(-1, _TRADE_WORDS)
-    for first in range(0, len(ids), _PIECE_TRADES):
-        piece = slice(first, first + _PIECE_TRADES)
-        maker = rows[fills.maker[piece]]
-        taker = rows[fills.taker[piece] + loaded.resting_count]
+
+    def write_piece(piece: slice) -> None:
+        maker = _words(rows[fills.maker[piece]])
+        taker = _words(rows[fills.taker[piece] + loaded.resting_count])
         # The words of the two types, in the order of FLAT_TRADE.
         columns = (
             *(ids[piece], maker[:, 0], taker[:, 0], maker[:, 1], taker[:, 1]),
@@ -74,4 +84,6 @@ def write_trades(loaded: Loaded, fills: Fills, ids: np.ndarray) -> np.ndarray:
         )
         for number, column in enumerate(columns):
             words[piece, number] = column
+
+    in_pieces(write_piece, len(ids), threads)
     return trades

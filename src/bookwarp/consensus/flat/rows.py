@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from bookwarp.consensus.flat.pieces import in_pieces
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.flat import FLAT_ORDER, FlatSide, FlatStatus, FlatType
 
@@ -19,8 +20,6 @@ _STATUS_BIT = 16
 # The bits that codes may have: side 0 and 1; type 0 to 3; status 0 and 1.
 _ORDER_BITS = np.uint64(0x01_03_01)
 _RESTING_BITS = np.uint64(0x01_00_01)
-# Rows that are looked at together: few enough to stay close to the core from look to look.
-_BLOCK_ROWS = 1 << 14
 
 
 def as_orders(orders: Any) -> np.ndarray:
@@ -52,13 +51,13 @@ def as_orders(orders: Any) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
-def check_orders(orders: np.ndarray) -> None:
+def check_orders(orders: np.ndarray, threads: int = 1) -> None:
     """Check orders that come in.
 
     Raises:
         ParameterError: naming the first order that is wrong, the field, its offset and its value.
     """
-    at = _first_wrong(orders, _ORDER_BITS)
+    at = _first_wrong(orders, _ORDER_BITS, threads)
     if at is not None:
         raise ParameterError(f"order {at}: {explain(orders[at])}")
 
@@ -69,18 +68,20 @@ def check_resting(orders: np.ndarray) -> None:
     Raises:
         ParameterError: naming the first order that is wrong, the field, its offset and its value.
     """
-    at = _first_wrong(orders, _RESTING_BITS)
+    at = _first_wrong(orders, _RESTING_BITS, threads=1)
     if at is not None:
         raise ParameterError(f"resting order {at}: {explain(orders[at], rests=True)}")
 
 
-def _first_wrong(orders: np.ndarray, code_bits: np.uint64) -> int | None:
+def _first_wrong(orders: np.ndarray, code_bits: np.uint64, threads: int) -> int | None:
     words = orders.view("<u8").reshape(-1, _ROW_BYTES // 8)
-    for first in range(0, len(words), _BLOCK_ROWS):
-        wrong = _wrong_rows(words[first : first + _BLOCK_ROWS], code_bits)
-        if wrong.any():
-            return first + int(np.argmax(wrong))
-    return None
+
+    def look(piece: slice) -> int | None:
+        wrong = _wrong_rows(words[piece], code_bits)
+        return piece.start + int(np.argmax(wrong)) if wrong.any() else None
+
+    found = in_pieces(look, len(words), threads)
+    return next((at for at in found if at is not None), None)
 
 
 def _wrong_rows(words: np.ndarray, code_bits: np.uint64) -> np.ndarray:

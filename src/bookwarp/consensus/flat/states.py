@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from bookwarp.consensus.flat.pieces import wholes
 from bookwarp.consensus.flat.rows import MAX_QUANTITY, as_orders, check_resting
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.flat import FLAT_ORDER, FlatSide, FlatState
@@ -118,12 +119,13 @@ def rows_for_root(resting: FlatState | np.ndarray) -> np.ndarray:
         orders = resting.orders
         book = np.repeat(np.arange(resting.books), np.diff(resting.order_offsets))
     else:
-        orders = resting
+        orders = as_orders(resting)
         book = np.zeros(len(orders), np.int64)
     # Of a bid all bits of the price are turned, so that the highest comes first.
     turn = np.where(orders["side"] == FlatSide.BID, ~np.uint64(0), np.uint64(0))
     fraction, integer = orders["price_fraction"] ^ turn, orders["price_integer"] ^ turn
-    return orders[np.lexsort((orders["order_id"], fraction, integer, orders["side"], book))]
+    places = np.lexsort((orders["order_id"], fraction, integer, orders["side"], book))
+    return wholes(orders)[places].view(FLAT_ORDER)
 
 
 def replace_books(state: FlatState, books: np.ndarray, part: FlatState) -> FlatState:
@@ -140,8 +142,10 @@ def replace_books(state: FlatState, books: np.ndarray, part: FlatState) -> FlatS
     kept_rows = np.repeat(kept, counts)
     counts[books] = np.diff(part.order_offsets)
     offsets = np.concatenate([[0], np.cumsum(counts)])
+    if not kept_rows.any():
+        return FlatState(part.orders, offsets)
     orders = np.empty(offsets[-1], FLAT_ORDER)
     stay = np.repeat(kept, counts)
-    orders[stay] = state.orders[kept_rows]
-    orders[~stay] = part.orders
+    wholes(orders)[stay] = wholes(state.orders)[kept_rows]
+    wholes(orders)[~stay] = wholes(part.orders)
     return FlatState(orders, offsets)
