@@ -71,6 +71,16 @@ def test_orders_in_the_order_of_their_books_give_the_same(fast_engine):
     assert sorted_.digest() == mixed.digest()
 
 
+def test_passes_over_the_books_in_order_give_the_same(fast_engine):
+    """Each thread finds its own orders in the order of their books, and all together are not."""
+    calldata, _ = draw_batch(5, [2] * 10_000)
+    book = np.tile(np.arange(10_000), 2)
+    alone = U256Books(10_000, 8, engine=fast_engine, threads=1)
+    shared = U256Books(10_000, 8, engine=fast_engine, threads=2)
+    assert_equal_rows(shared.match(calldata, book), alone.match(calldata, book))
+    assert shared.digest() == alone.digest()
+
+
 def test_book_goes_on_from_an_arena_of_the_reference(fast_engine):
     calldata, book = draw_batch(3, [50] * 40)
     expected = U256Books(40, 16, engine="reference")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from bookwarp.cli.consensus import consensus
 from bookwarp.cli.errors import Program
 from bookwarp.cli.info import info
 from bookwarp.cli.match import match
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 for command in (simulate, match, replay, show, rerun, tune, info):
     app.command()(command)
+app.add_typer(consensus)
 app.add_typer(reproduce)
 
 

@@ -19,17 +19,21 @@ if TYPE_CHECKING:
     from bookwarp.consensus.merkle import verify_row as verify_row
     from bookwarp.consensus.roots import execution_root as execution_root
     from bookwarp.consensus.u256_books import U256Books as U256Books
+    from bookwarp.consensus.verification import Verification as Verification
+    from bookwarp.consensus.verification import verify as verify
 
 # name -> module, imported when its first name is used.
 _PUBLIC = {
     "CalldataBlock": "bookwarp.consensus.calldata_block",
     "RowProof": "bookwarp.consensus.merkle",
     "U256Books": "bookwarp.consensus.u256_books",
+    "Verification": "bookwarp.consensus.verification",
     "execute_calldata": "bookwarp.consensus.calldata_block",
     "execution_root": "bookwarp.consensus.roots",
     "keccak256": "bookwarp.consensus.keccak",
     "prove_row": "bookwarp.consensus.merkle",
     "row_root": "bookwarp.consensus.merkle",
+    "verify": "bookwarp.consensus.verification",
     "verify_row": "bookwarp.consensus.merkle",
 }
 
