@@ -1,7 +1,8 @@
 """Tables of docs/matching.md: flows on continuous books, and the ladders of their layouts.
 
-They are made from the rows of run_streams.py (kind "stream"), of run_books.py ("books"), of
-ladder/books ("book rung") and of ladder/books_cuda ("ladder of books").
+They are made from the rows of run_streams.py (kind "stream"), run_books.py ("books"),
+flow_hash.py ("flow hash"), match_memory.py ("match memory"), ladder/books ("book rung") and
+ladder/books_cuda ("ladder of books").
 """
 
 from collections.abc import Iterable
@@ -52,6 +53,19 @@ def rates(rows: Iterable[Row]) -> str:
     return markdown(heads, body, right=(0, 1, 4, 6, 7, 8))
 
 
+def hashes(rows: Iterable[Row]) -> str:
+    """Return the checked streams whose published hash an engine gives, on one book or on many."""
+    heads = ["flow", "books", "engine", "on", "messages", "M messages/s", "hash of the report"]
+    body = []
+    for row in rows:
+        if row["kind"] == "flow hash":
+            on = row.get("gpu") or row["cpu"]
+            line = [row["case"], str(row["books"]), f"`{row['engine']}`", on]
+            line += [str(row["messages"]), _millions(row["messages_per_s"])]
+            body.append([*line, f"`{row['sha256'][:12]}...`"])
+    return markdown(heads, body, right=(1, 4, 5))
+
+
 def stages(rows: Iterable[Row]) -> str:
     """Return where the time of a call goes on a GPU, in milliseconds."""
     body = []
@@ -62,6 +76,18 @@ def stages(rows: Iterable[Row]) -> str:
             body.append(line)
     heads = ["books", "messages", *_STAGES]
     return markdown(heads, body, right=range(len(heads)))
+
+
+def memory(rows: Iterable[Row]) -> str:
+    """Return the peak memory of `bookwarp match` on a file."""
+    heads = ["messages", "books", "engine", "file (MB)", "peak (MB)", "bytes a message"]
+    body = []
+    for row in rows:
+        if row["kind"] == "match memory":
+            line = [str(row["messages"]), str(row["books"]), f"`{row['engine']}`"]
+            line += [f"{row[name] / 1e6:.0f}" for name in ("file_bytes", "peak_bytes")]
+            body.append([*line, f"{row['peak_bytes'] / row['messages']:.0f}"])
+    return markdown(heads, body, right=(0, 1, 3, 4, 5))
 
 
 def ladder(rows: Iterable[Row]) -> str:

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from book_flows import stream_hash
 from gpu import describe_gpu
 from machine import describe_code, describe_machine
 from same_stream import Events, Spreader, events_of_one
@@ -165,7 +166,13 @@ def measure(
 
 
 def row_of(found: dict[str, Any], stream: str, commit: str | None) -> dict[str, Any]:
-    """Return what is kept of a measurement."""
+    """Return what is kept of a measurement.
+
+    Raises:
+        SystemExit: the stream has a published hash, and this is another.
+    """
+    if found["sha256"] != (stream_hash(stream) or found["sha256"]):
+        sys.exit(f"error: the report of {stream} has not the published {stream_hash(stream)}")
     on_gpu = describe_gpu() if found["engine"] == "cuda" else {}
     return {
         "suite": "books",

@@ -168,6 +168,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "book-streams": lambda: book_tables.streams(read_rows()),
     "book-ladder": lambda: book_tables.ladder(read_rows()),
     "book-rates": lambda: book_tables.rates(read_rows()),
+    "book-hashes": lambda: book_tables.hashes(read_rows()),
+    "book-memory": lambda: book_tables.memory(read_rows()),
     "book-stages": lambda: book_tables.stages(read_rows()),
     "book-ladder-gpu": lambda: book_tables.gpu_ladder(read_rows()),
     "small-books": lambda: lux_int_tables.forms(read_rows()),

@@ -86,3 +86,21 @@ def test_many_books_show_both_engines_and_where_the_time_goes():
     assert cells(book_tables.stages(rows)) == [
         ["500", "4000", "1.0", "2.0", "3.0", "4.0", "5.0", "6.0"],
     ]
+
+
+def test_checked_streams_show_on_how_many_books_they_were_matched():
+    row = {"kind": "flow hash", "case": "normal", "engine": "cuda", "cpu": "CPU", "gpu": "GPU 9"}
+    row |= {"sha256": "0123456789abcdef", "messages_per_s": 321e6, "messages": 2000, "books": 1000}
+    rows = [row, {**row, "engine": "cpu", "gpu": None, "books": 1}, {"kind": "stream"}]
+    assert cells(book_tables.hashes(rows)) == [
+        ["normal", "1000", "`cuda`", "GPU 9", "2000", "321", "`0123456789ab...`"],
+        ["normal", "1", "`cpu`", "CPU", "2000", "321", "`0123456789ab...`"],
+    ]
+
+
+def test_memory_of_a_file_is_shown_by_message():
+    row = {"kind": "match memory", "messages": 10**6, "books": 7, "engine": "cpu"}
+    row |= {"file_bytes": 73e5, "peak_bytes": 352e6}
+    assert cells(book_tables.memory([row, {"kind": "books"}])) == [
+        ["1000000", "7", "`cpu`", "7", "352", "352"]
+    ]

@@ -95,6 +95,13 @@ def test_a_row_tells_what_was_measured_and_where(small, tmp_path, book_engine):
     assert {"cpu", "cores", "commit", "dirty", "numpy"} <= row.keys()
 
 
+def test_no_row_is_kept_of_another_report_than_was_published():
+    found = {"sha256": STREAMS["normal"][0], "engine": "cpu"}
+    assert flow_hash.row_of(found, "normal", None)["case"] == "normal"
+    with pytest.raises(SystemExit, match="the report of swing-25 has not the published 61a84be94"):
+        flow_hash.row_of(found, "swing-25", None)
+
+
 @pytest.fixture
 def threads():
     with ThreadPoolExecutor(3) as pool:
