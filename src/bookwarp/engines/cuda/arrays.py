@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.cuda.gpu import Memory
+from bookwarp.engines.cuda.gpu import Gpu, Memory
 from bookwarp.engines.cuda.layout import SCALARS, scalars_pitch
 from bookwarp.engines.cuda.part import Part
 
@@ -47,6 +47,16 @@ class DeviceArray:
         self.device = memory.gpu.ordinal
         self._memory = memory
         self._pointer = memory.pointer + offset
+
+    @property
+    def gpu(self) -> Gpu:
+        """The GPU that it is on."""
+        return self._memory.gpu
+
+    @property
+    def pointer(self) -> int:
+        """Address of its first entry."""
+        return self._pointer
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

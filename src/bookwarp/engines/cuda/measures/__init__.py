@@ -1,0 +1,1 @@
+"""The sums that measures are made of, on a GPU."""

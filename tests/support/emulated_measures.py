@@ -1,0 +1,52 @@
+"""The kernels of measures on the processor, over rows that a played GPU keeps."""
+
+import numpy as np
+from emulated_gpu import EmulatedGpu
+from emulated_kernels import EmulatedCode, EmulatedKernel
+
+from bookwarp.engines.cuda.arrays import DeviceArray
+from bookwarp.engines.cuda.gpu import Memory
+from bookwarp.engines.cuda.measures import sums
+from bookwarp.engines.cuda.measures.compile import join_sources
+
+
+class MeasuringGpu(EmulatedGpu):
+    """A played GPU that runs kernels of CUDA C++ as well as those that are Python."""
+
+    def launch(self, config, kernel, *arguments):
+        if not isinstance(kernel, EmulatedKernel):
+            super().launch(config, kernel, *arguments)
+            return
+        grid, block, shared_bytes = config
+        assert grid > 0
+        assert shared_bytes == 0
+        self.launches.append((config, kernel, arguments))
+        kernel(grid, block, *arguments)
+
+
+def play_kernels(patch):
+    """Let the kernels of measures be compiled for this processor while `patch` lasts."""
+    patch.setattr(sums, "load_kernels", lambda arch: EmulatedCode(join_sources()))
+
+
+def on_device(gpu, rows):
+    """Return rows as a GPU keeps them: "total_volume" are the lots so far."""
+    kept = {**rows, "total_volume": np.cumsum(rows["volume"], axis=0)}
+    return {name: _put(gpu, array) for name, array in kept.items() if name != "volume"}
+
+
+def _put(gpu, array):
+    memory = Memory(gpu, array.nbytes)
+    gpu.write(memory, array)
+    return DeviceArray(memory, 0, array.shape, np.dtype(np.int64))
+
+
+def gather(source):
+    """Return all that a `DeviceSums` yields, in one piece."""
+    pieces, first = [], 0
+    for begin, piece in source:
+        assert begin == first
+        pieces.append({name: array.copy() for name, array in piece.items()})
+        first += next(iter(piece.values())).shape[-1]
+    assert first == source.markets
+    return {name: np.concatenate([p[name] for p in pieces], axis=-1) for name in pieces[0]}
