@@ -201,23 +201,29 @@ def measure_flow(
 
 
 def measure_single_order(trials: int) -> Iterator[Row]:
-    """Yield how long one order takes from host to host: through the engine, and through books."""
-    lots = 10 * trials
+    """Yield how long one order takes from host to host.
+
+    Through the engine; through books; and launching and waiting alone, of the same kernel.
+    """
+    lots = 1 + trials
     bid = np.frombuffer(pack_order(0, 5, 1), np.uint8).reshape(1, -1)
-    for name in ("engine", "U256Books.match_order"):
+    for name in ("engine", "U256Books.match_order", "launch and wait alone"):
         books = U256Books(1, 32, engine="cuda")
         books.match_order(pack_order(1, 5, lots))
         data = bid.tobytes()
+        single = books._engine._single  # type: ignore[attr-defined]
         match = {
             "engine": lambda: books._engine.match(bid, None).tobytes(),  # noqa: B023
             "U256Books.match_order": lambda: books.match_order(data),  # noqa: B023
+            "launch and wait alone": lambda: single.launch(0),  # noqa: B023
         }[name]
+        books._engine.match(bid, None)
         seconds, fills = [], 0
         for _ in range(trials):
             began = time.perf_counter()
-            result = match()
+            match()
             seconds.append(time.perf_counter() - began)
-            fills += int.from_bytes(result[-4:], "big")
+            fills += count_fills(single.result)
         if fills != trials:
             raise ValueError(f"{fills} fills of {trials} orders")
         yield {
@@ -290,7 +296,8 @@ def all_rows(trials: int, scale: int = 1) -> Iterator[Row]:
     yield from measure_flow(CudaU256Engine, deep, 131_072 // scale, forms[:2], trials)
     yield from measure_flow(CudaU256Engine, seed_flow(), 65_536 // scale, forms[:2], trials)
     mixed = mixed_flow()
-    yield from measure_flow(CudaU256Engine, mixed, 262_144 // scale, forms, trials)
+    many = max(mixed.variety, 262_144 // scale)
+    yield from measure_flow(CudaU256Engine, mixed, many, forms, trials)
     yield from measure_flow(CudaU256Engine, sweep_flow(), 262_144 // scale, forms[:2], trials)
     yield from measure_single_order(2_000)
     yield from measure_host_to_host(65_536 // scale, trials)

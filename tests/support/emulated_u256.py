@@ -16,6 +16,14 @@ _BUILT_IN = """
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
+struct ulonglong2 {
+    unsigned long long x, y;
+};
+inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
+template <class Value>
+void __stcs(Value* to, Value value) {
+    *to = value;
+}
 inline int __clzll(unsigned long long word) { return word ? __builtin_clzll(word) : 64; }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
     return (unsigned)((((std::uint64_t)high << 32 | low) << (by & 31)) >> 32);

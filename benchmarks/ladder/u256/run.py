@@ -21,7 +21,7 @@ from machine import REPOSITORY, describe_code, describe_machine
 from markdown_table import markdown
 from u256_flows import Flow, seed_flow, sweep_flow
 from u256_on_gpu import FORMS, FlowOnGpu, spread
-from u256_rungs import RUNGS, Rung, engine_of
+from u256_rungs import RUNGS, TRIED, Rung, engine_of
 
 from bookwarp.reference.u256_engine import ReferenceU256Engine
 from bookwarp.spec.u256 import ORDER_BYTES
@@ -96,9 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=Path, default=ROWS, help="file to append to")
     parser.add_argument("--commit", help="the commit to note where there is no Git to ask")
     options = parser.parse_args(arguments)
-    names = [rung.name for rung in RUNGS] if options.rungs is None else options.rungs.split(",")
-    if set(names) - {rung.name for rung in RUNGS}:
-        parser.error(f"rungs are {', '.join(rung.name for rung in RUNGS)}")
+    known = {rung.name: rung for rung in (*RUNGS, *TRIED)}
+    names = list(known) if options.rungs is None else options.rungs.split(",")
+    if set(names) - set(known):
+        parser.error(f"rungs are {', '.join(known)}")
     common = {
         "suite": "ladder/u256",
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -108,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     rows, failed = [], []
     for flow in (seed_flow(), sweep_flow()):
-        for rung in [each for each in RUNGS if each.name in names]:
+        for rung in [known[name] for name in names]:
             try:
                 row = measure_rung(rung, flow, options.books, options.trials)
             except (RuntimeError, ValueError) as error:

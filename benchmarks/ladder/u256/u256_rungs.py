@@ -1,8 +1,10 @@
 """The rungs: ways to match orders of 256-bit numbers, each with what it was expected to bring.
 
-A rung is the product's source with the ideas of the rungs above taken out again.
+A rung up to the product is its source with the ideas of the rungs above taken out again. Those
+behind it are what was tried on top of it.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -30,8 +32,8 @@ class Rung:
     """Times faster than `over` it was expected to be, before it was measured: on the seed's flow in
     one launch, and on sweeps."""
     because: str
-    undo: tuple[Change, ...]
-    """From the product's source to the rung's."""
+    changes: tuple[Change, ...]
+    """From the product's source to the rung's; the last is made first."""
 
 
 def rows_at_once(source: str) -> str:
@@ -113,6 +115,36 @@ def division_each_fill(source: str) -> str:
 def in_bytes(source: str) -> str:
     """Let numbers be read and written a byte at a time."""
     return _changed(source, "#define BYTES 0\n", "#define BYTES 1\n")
+
+
+def without_the_unseen(source: str) -> str:
+    """Let pieces that hold nothing but users and book ids stay where they are."""
+    return _changed(
+        source,
+        "if (piece < pieces) copy_ahead(buffer + piece, source + piece);",
+        "const uint32 in_row = (piece * PIECE + ORDER_BYTES - skipped) % ORDER_BYTES;\n"
+        "            const bool is_seen = in_row < SEEN_BYTES || in_row > ORDER_BYTES - PIECE;\n"
+        "            if (piece < pieces && is_seen) copy_ahead(buffer + piece, source + piece);",
+    )
+
+
+def results_past_the_caches(source: str) -> str:
+    """Let results be written as what is not read again."""
+    return _changed(
+        source,
+        "((Piece*)to)[piece] = buffer[piece];",
+        "const Piece here = buffer[piece];\n                "
+        "__stcs((ulonglong2*)to + piece, make_ulonglong2(here.first, here.second));",
+    )
+
+
+def blocks_a_multiprocessor(blocks: int) -> Change:
+    """Let registers be kept free for so many blocks."""
+
+    def change(source: str) -> str:
+        return re.sub(r"#define BLOCKS_PER_SM \d+", f"#define BLOCKS_PER_SM {blocks}", source)
+
+    return change
 
 
 def _with_file(source: str, name: str, other: str) -> str:
@@ -209,14 +241,45 @@ RUNGS = (
 )
 """From the first to the product."""
 
+TRIED = (
+    Rung(
+        "without the unseen",
+        "pieces of users and book ids are not read",
+        "rows ahead",
+        (1.05, 1.05),
+        "of 117 bytes 96 are in sectors of 32 that are needed; memory may bring 64 at a time",
+        (without_the_unseen,),
+    ),
+    Rung(
+        "past the caches",
+        "results are written as what is not read again",
+        "rows ahead",
+        (1.0, 1.0),
+        "whole lines are written as it is",
+        (results_past_the_caches,),
+    ),
+    *(
+        Rung(
+            f"{blocks} blocks",
+            f"registers for {blocks} blocks of four warps a multiprocessor",
+            "rows ahead",
+            (1.0, 1.0),
+            "reads on their way suffice with 12 warps; more have registers spilled",
+            (blocks_a_multiprocessor(blocks),),
+        )
+        for blocks in (3, 4, 6, 7)
+    ),
+)
+"""What was tried on top of the product."""
+
 
 def rung_source(rung: Rung, key: U256Key) -> str:
     """Return the source of a rung's kernels."""
     source = join_sources(key)
-    if any(change in rung.undo for change in (rows_by_thread, arenas)):
+    if any(change in rung.changes for change in (rows_by_thread, arenas)):
         source = f"#define BYTES 0\n{source}"
-    own_arenas = arenas in rung.undo
-    for change in reversed(rung.undo):
+    own_arenas = arenas in rung.changes
+    for change in reversed(rung.changes):
         if key == MATCHING or (own_arenas and change in (arenas, in_bytes)):
             source = change(source)
     return source

@@ -19,13 +19,18 @@ class SingleOrder:
     def __init__(self, gpu: TableGpu, books: BooksOnGpu) -> None:
         self._gpu, self._books = gpu, books
         self._order = gpu.allocate_pinned(ORDER_BYTES + READ_AHEAD)
-        self._result = gpu.allocate_pinned(RESULT_BYTES)
-        self._addresses = self._order.ctypes.data, self._result.ctypes.data
+        self.result = gpu.allocate_pinned(RESULT_BYTES)
+        """Of the last order, uint8 [68]."""
+        self._addresses = self._order.ctypes.data, self.result.ctypes.data
 
     def match(self, calldata: np.ndarray, book: int) -> np.ndarray:
         """Match one order, uint8 [1, 117], and return its result, uint8 [1, 68]."""
         self._order[:ORDER_BYTES] = calldata[0]
+        self.launch(book)
+        return self.result[np.newaxis].copy()
+
+    def launch(self, book: int) -> None:
+        """Let the GPU match the order that is in its memory, and wait for that."""
         with self._gpu:
             self._books.match_one(*self._addresses, book)
             self._gpu.wait()
-        return self._result[np.newaxis].copy()
