@@ -10,7 +10,7 @@ import numpy as np
 class RowSums(Protocol):
     """Sums over rows in host memory, as `bookwarp.spec.measure_sums` says.
 
-    Implementations are equal: each sum is the same number, modulo 2**64.
+    Implementations are equal: each sum that is exact is the same number.
     """
 
     @property

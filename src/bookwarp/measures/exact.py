@@ -1,4 +1,4 @@
-"""Which sums modulo 2**64 are exact, told by the largest values that went into them."""
+"""Which sums of 64 bits are exact, told by the largest values that went into them."""
 
 from collections.abc import Mapping
 from math import isqrt
@@ -18,13 +18,13 @@ def exact_markets(sums: Mapping[str, np.ndarray], rows: int) -> np.ndarray:
     largest value fits in an int64.
 
     Args:
-        sums: int64 [..., market], of whole blocks.
+        sums: [..., market], of whole blocks, and of "returns" too if of memory, windows or volume.
         rows: how many rows went into them.
 
     Returns:
         bool [market].
     """
-    bounds: list[np.ndarray] = []
+    bounds = [np.ones(next(iter(sums.values())).shape[-1], bool)]
     if "price_low" in sums:
         reach = np.maximum(
             sums["price_high"] - sums["price_first"], sums["price_first"] - sums["price_low"]
@@ -42,7 +42,7 @@ def exact_markets(sums: Mapping[str, np.ndarray], rows: int) -> np.ndarray:
     if "spread_most" in sums:
         bounds.append(sums["spread_most"] <= square_limit(rows))
         bounds += [sums[f"{side}_lots_most"] <= _MOST // rows for side in ("bid", "ask")]
-    return np.asarray(np.logical_and.reduce(bounds))
+    return np.asarray(np.logical_and.reduce([each.astype(bool) for each in bounds]))
 
 
 def square_limit(count: int) -> int:

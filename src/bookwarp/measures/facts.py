@@ -14,7 +14,14 @@ from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.protocol import Output
 from bookwarp.measures.recording import check_every, check_recorded, check_rows, device_parts
 from bookwarp.simulation import Simulation
-from bookwarp.spec.measure_sums import HORIZONS, LAGS, READS, TAIL_SHARE, WINDOW
+from bookwarp.spec.measure_sums import (
+    HORIZONS,
+    LAGS,
+    READS,
+    TAIL_SHARE,
+    WINDOW,
+    sum_shapes,
+)
 
 _AT_ONCE = 512
 """Markets that the formulas take at a time: what they work on stays in the cache of a core."""
@@ -133,32 +140,39 @@ class FactMeasure:
             list(devices.map(measure, range(len(sources))))
 
     def _facts(self, sums: Sums, rows: int, read_rows: Callable[[np.ndarray], Sums]) -> Facts:
-        """Return the facts of some markets, [..., market].
-
-        A market whose sums do not fit in an int64 is summed again, in Python's integers.
+        """Return the facts of some markets, float64 [..., market].
 
         Args:
             sums: of `blocks`.
             rows: how many rows went into them.
             read_rows: returns the rows of markets by their places in `sums`.
         """
-        exact = exact_markets(sums, rows)
-        if exact.all():
-            return self._apply({n: a.astype(np.int64, copy=False) for n, a in sums.items()}, rows)
-        facts = self._apply(
-            {n: np.where(exact, a, 0).astype(np.int64) for n, a in sums.items()}, rows
-        )
-        others = np.flatnonzero(~exact)
-        again = row_sums("reference", read_rows(others), self.blocks).sums(0, len(others))
-        for name, values in self._apply(again, rows).items():
-            facts[name][..., others] = values
-        return facts
-
-    def _apply(self, sums: Sums, rows: int) -> Facts:
         facts: Facts = {}
         for group in self.groups:
-            facts |= group.formulas(sums, rows, self.every)
+            own = {name: sums[name] for name in sum_shapes(group.blocks)}
+            facts |= _facts_of_group(group, own, rows, self.every, read_rows)
         return facts
+
+
+def _facts_of_group(
+    group: Group,
+    sums: Sums,
+    rows: int,
+    every: int,
+    read_rows: Callable[[np.ndarray], Sums],
+) -> Facts:
+    """Return the facts of a group; where sums do not fit in int64, from Python's integers."""
+    exact = exact_markets(sums, rows)
+    if exact.all():
+        whole = {name: array.astype(np.int64, copy=False) for name, array in sums.items()}
+        return group.formulas(whole, rows, every)
+    kept = {name: np.where(exact, array, 0).astype(np.int64) for name, array in sums.items()}
+    facts = group.formulas(kept, rows, every)
+    others = np.flatnonzero(~exact)
+    again = row_sums("reference", read_rows(others), group.blocks).sums(0, len(others))
+    for name, values in group.formulas(again, rows, every).items():
+        facts[name][..., others] = values
+    return facts
 
 
 def _columns(rows: Sums, markets: np.ndarray) -> Sums:

@@ -51,11 +51,17 @@ def central_moments(count: int, sums: tuple[np.ndarray, ...]) -> Moments:
 
 
 def variance(count: Count, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the population's variance from sums of values and of squares; 0 if constant."""
+    """Return the population's variance from sums of values and of squares; 0 if constant.
+
+    Args:
+        count: how many values, at least 1; one number, or [market].
+        first, second: sums, [market].
+    """
     near = nearest(first, count)
-    rest = as_float(first - count * near) / count
+    divisor = np.asarray(count, np.float64)
+    rest = as_float(first - count * near) / divisor
     square = second - 2 * near * first + count * near * near
-    return np.where(square > 0, as_float(square) / count - rest * rest, 0.0)
+    return np.where(square > 0, as_float(square) / divisor - rest * rest, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """The integers that measures are made of: sums over the recorded rows of one market.
 
-Every engine computes them modulo 2**64, so that none depends on the order of additions, and a bound
-from the largest values met says afterwards whether a sum is exact (`bookwarp.measures.exact`).
+They are exact, and so none depends on the order of additions. An engine adds in 64 bits; where the
+largest values that it met do not prove that a sum fits, the sum may be anything, and is not used
+(`bookwarp.measures.exact`). What is called a largest or a first value always fits.
 
 With p_t the last price of row t = 0 .. T-1, the returns are r_t = p_(t+1) - p_t, t = 0 .. n-1,
 with n = T - 1, and those over a horizon h are p_(t+h) - p_t, t = 0 .. T-h-1, so that they overlap.
