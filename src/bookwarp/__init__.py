@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from bookwarp.spec.orders import Kind as Kind
     from bookwarp.spec.orders import Op as Op
     from bookwarp.spec.orders import TimeInForce as TimeInForce
+    from bookwarp.sweeping.design import Design as Design
+    from bookwarp.sweeping.design import grid as grid
+    from bookwarp.sweeping.design import zipped as zipped
+    from bookwarp.sweeping.sampling import latin_hypercube as latin_hypercube
+    from bookwarp.sweeping.sampling import random_design as random_design
+    from bookwarp.sweeping.store import open_sweep as open_sweep
+    from bookwarp.sweeping.sweep import sweep as sweep
     from bookwarp.tuning import tune as tune
 
 # name -> module; a module is imported when its first name is used, so that `import bookwarp` is
@@ -48,6 +55,7 @@ _PUBLIC = {
     "Books": "bookwarp.matching",
     "BookwarpError": "bookwarp.spec.errors",
     "Day": "bookwarp.results.day",
+    "Design": "bookwarp.sweeping.design",
     "EngineError": "bookwarp.spec.errors",
     "EventType": "bookwarp.spec.events",
     "Flag": "bookwarp.spec.events",
@@ -68,11 +76,17 @@ _PUBLIC = {
     "StoreError": "bookwarp.spec.errors",
     "TimeInForce": "bookwarp.spec.orders",
     "draw_agent_types": "bookwarp.spec.agents",
+    "grid": "bookwarp.sweeping.design",
+    "latin_hypercube": "bookwarp.sweeping.sampling",
     "load": "bookwarp.results.store",
     "match": "bookwarp.matching",
+    "open_sweep": "bookwarp.sweeping.store",
+    "random_design": "bookwarp.sweeping.sampling",
     "replay": "bookwarp.replaying",
     "simulate": "bookwarp.simulation",
+    "sweep": "bookwarp.sweeping.sweep",
     "tune": "bookwarp.tuning",
+    "zipped": "bookwarp.sweeping.design",
 }
 
 # Modules that are public as a whole.

@@ -15,7 +15,7 @@ from bookwarp.engines.registry import ENGINES, available_threads, engine_status
 from bookwarp.reproduce import figure7, table2
 from bookwarp.spec.parameters import PARAMETERS
 
-COMMANDS = ("simulate", "match", "show", "rerun", "reproduce", "tune", "info")
+COMMANDS = ("simulate", "sweep", "match", "show", "rerun", "reproduce", "tune", "info")
 SLOW_TO_LOAD = ("numba", "xarray", "zarr", "pandas", "matplotlib", "pyarrow", "h5netcdf", "psutil")
 
 

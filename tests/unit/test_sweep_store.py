@@ -23,7 +23,7 @@ from bookwarp.sweeping.design import grid, zipped
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
 from bookwarp.sweeping.running import run_block
-from bookwarp.sweeping.store import SweepStore, open_dataset
+from bookwarp.sweeping.store import SweepStore, open_sweep
 from bookwarp.sweeping.sweep import sweep
 
 GIVEN = {"agents": 12, "levels": 16, "steps": 30, "infeasible": "nan", "block_markets": 7}
@@ -63,7 +63,7 @@ def copy(whole, tmp_path):
 
 def test_store_holds_what_the_sweep_in_memory_returns(whole):
     in_memory = stored(None)
-    xr.testing.assert_identical(open_dataset(whole).load(), in_memory)
+    xr.testing.assert_identical(open_sweep(whole).load(), in_memory)
     with xr.open_dataset(whole, engine="zarr", chunks=None) as plain:
         xr.testing.assert_identical(plain.drop_vars("block_sha256").load(), in_memory)
 
@@ -80,12 +80,12 @@ def test_text_along_a_zipped_dimension_is_a_coordinate_in_both(tmp_path):
 def test_any_engine_and_threads_write_the_same_bytes(whole, tmp_path, fast_engine, threads):
     found = stored(tmp_path / "other.zarr", engine=fast_engine, threads=threads)
     assert contents(tmp_path / "other.zarr") == contents(whole)
-    assert found.digest == open_dataset(whole).digest
+    assert found.digest == open_sweep(whole).digest
 
 
 def test_a_complete_store_is_returned_without_any_run(copy, whole, monkeypatch):
     monkeypatch.setattr("bookwarp.sweeping.running.Simulation", None)
-    xr.testing.assert_identical(stored(copy).load(), open_dataset(whole).load())
+    xr.testing.assert_identical(stored(copy).load(), open_sweep(whole).load())
     assert contents(copy) == contents(whole)
 
 
@@ -114,12 +114,12 @@ def test_a_store_that_is_not_complete_can_be_read_and_says_so(tmp_path, whole):
 
     with pytest.raises(ZeroDivisionError):
         stored(tmp_path / "half.zarr", progress=stop, threads=1)
-    with open_dataset(tmp_path / "half.zarr") as half:
+    with open_sweep(tmp_path / "half.zarr") as half:
         assert "digest" not in half.attrs
         present = ~np.isnan(half.mean_price.values)
         assert 0 < present.sum() < present.size
         np.testing.assert_array_equal(
-            half.mean_price.values[present], open_dataset(whole).mean_price.values[present]
+            half.mean_price.values[present], open_sweep(whole).mean_price.values[present]
         )
     stored(tmp_path / "half.zarr")
     assert contents(tmp_path / "half.zarr") == contents(whole)
@@ -191,7 +191,7 @@ def test_killed_at_any_file_it_ends_in_the_same_bytes(undisturbed, tmp_path):
     process = start(path, before_the_digest)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    with open_dataset(path) as dataset:
+    with open_sweep(path) as dataset:
         assert "digest" not in dataset.attrs
         assert not np.isnan(dataset.mean_price).any()
     assert start(path).communicate()[0]
@@ -244,7 +244,7 @@ def test_what_is_no_store_of_a_sweep_is_refused(tmp_path, varied):
     with pytest.raises(StoreError, match="not the store of a sweep"):
         stored(tmp_path / "file.zarr")
     with pytest.raises(StoreError, match="there is no sweep in"):
-        open_dataset(tmp_path / "none.zarr")
+        open_sweep(tmp_path / "none.zarr")
     with pytest.raises(ParameterError, match="out must be a Zarr store"):
         stored(Path("here.nc"))
 

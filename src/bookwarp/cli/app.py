@@ -13,6 +13,7 @@ from bookwarp.cli.reproduce import reproduce
 from bookwarp.cli.rerun import rerun
 from bookwarp.cli.show import show
 from bookwarp.cli.simulate import simulate
+from bookwarp.cli.sweep import sweep
 from bookwarp.cli.tune import tune
 
 app = typer.Typer(
@@ -23,7 +24,7 @@ app = typer.Typer(
     help="Simulate thousands of limit order books at once, with the same bits on every engine.",
     epilog="bookwarp simulate alone is a good start; every command has its own --help.",
 )
-for command in (simulate, match, replay, show, rerun, tune, info):
+for command in (simulate, sweep, match, replay, show, rerun, tune, info):
     app.command()(command)
 app.add_typer(consensus)
 app.add_typer(reproduce)

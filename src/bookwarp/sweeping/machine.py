@@ -9,10 +9,11 @@ from bookwarp.spec.errors import ParameterError
 from bookwarp.sweeping.plan import SweepPlan
 from bookwarp.sweeping.settings import Group
 
-# Rows of the markets that a core runs at once: they stay in its caches until they are measured.
-_CORE_ROWS_BYTES = 2**22
-# A core runs markets of at least so many agent events at once: a simulation costs some 100 us.
-_CORE_EVENTS = 2**23
+# Rows of the markets that a core runs at once: they stay near it until they are measured, and the
+# hundreds of markets that they belong to are worth the milliseconds that a simulation costs.
+_CORE_ROWS_BYTES = 2**24
+# Where rows are few, so many agent events at once.
+_CORE_EVENTS = 2**25
 # Share of the free memory of a GPU; a measure works in the rest.
 _DEVICE_SHARE = 0.75
 # Beside books and rows, a market has parameters, scalars and types on a GPU.

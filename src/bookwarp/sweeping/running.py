@@ -161,7 +161,10 @@ def _simulation(
 ) -> Simulation:
     """Return the simulation of some markets of a group; replica r draws as market r."""
     setting, replica = np.divmod(markets, plan.design.replicas)
-    on_device = {"devices": machine.devices, "keep_on_device": True} if machine.on_device else {}
+    # On cores every simulation has one; on a GPU all of them make numbers of what it summed.
+    how: dict[str, Any] = {"threads": 1}
+    if machine.on_device:
+        how = {"threads": machine.threads, "devices": machine.devices, "keep_on_device": True}
     return Simulation(
         len(markets),
         **plan.settings.keywords(group.shared, setting),
@@ -169,9 +172,8 @@ def _simulation(
         record=series,
         record_every=every,
         engine=machine.engine,
-        threads=1,
         memory_limit=machine.memory,
-        **on_device,
+        **how,
     )
 
 

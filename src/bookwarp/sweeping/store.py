@@ -125,7 +125,7 @@ class SweepStore:
 
     def open(self) -> "xr.Dataset":
         """Return what is in the store as a dataset whose values are read when they are used."""
-        return open_dataset(self.path)
+        return open_sweep(self.path)
 
     def _is_whole(self, number: int) -> bool:
         """Say whether a block is in the store with the bytes that were written."""
@@ -202,16 +202,24 @@ def sweep_digest(exact: list[bytes]) -> str:
     return hashlib.sha256(_DIGEST_HEADER + b"".join(exact)).hexdigest()
 
 
-def open_dataset(path: Path) -> "xr.Dataset":
-    """Return the dataset in a store; values are read when they are used.
+def open_sweep(path: str | Path) -> "xr.Dataset":
+    """Return the dataset of a stored sweep, also of one that is not complete.
+
+    Values are read when they are used. What is not there yet is NaN, and as long as something is
+    not there the attribute `digest` is missing.
+
+    Args:
+        path: what was given to `sweep` as `out`.
 
     Raises:
+        ParameterError: it is not a path, or has not the suffix .zarr.
         StoreError: there is none, or it is no store of a sweep.
     """
     import xarray as xr
 
-    read_description(path)
-    dataset = xr.open_dataset(path, engine="zarr", chunks=None, consolidated=True)
+    store = check_out(path)
+    read_description(store)
+    dataset = xr.open_dataset(store, engine="zarr", chunks=None, consolidated=True)
     return dataset.drop_vars(MARKERS)
 
 

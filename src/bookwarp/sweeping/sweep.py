@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from bookwarp.measures.named import stylised_facts
 from bookwarp.measures.protocol import Measure
 from bookwarp.progress import Progress, work_bar
 from bookwarp.spec.errors import ParameterError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def sweep(
     design: Design,
     *,
-    measure: Measure,
+    measure: Measure | None = None,
     out: Any = None,
     infeasible: str = "error",
     paths: Any = None,
@@ -39,7 +40,8 @@ def sweep(
 
     Args:
         design: the settings, from `grid`, `zipped`, `random_design` or `latin_hypercube`.
-        measure: what is computed of the recorded rows, of `bookwarp.measures`.
+        measure: what is computed of the recorded rows, of `bookwarp.measures`; all stylised facts
+            if None.
         out: store (.zarr) that results go to block by block. Where it exists already, only what is
             missing of the same sweep is run. In memory if None.
         infeasible: "error" to refuse a design with settings that cannot run, such as shares above
@@ -70,6 +72,8 @@ def sweep(
     if client is not None:
         raise ParameterError("client is not supported yet: leave it out to use this machine")
     path = None if out is None else check_out(out)
+    if measure is None:
+        measure = stylised_facts
     plan = SweepPlan.of(design, measure, parameters, infeasible, paths, block_markets)
     machine = Machine.of(engine, threads, devices, memory_limit)
     results = Results(plan) if path is None else SweepStore(path, plan)

@@ -1,5 +1,6 @@
 """What may differ from setting to setting, and the checks of its values."""
 
+import re
 from dataclasses import replace
 from enum import IntEnum
 from typing import Any
@@ -65,7 +66,11 @@ def check_values(name: str, values: Any) -> np.ndarray:
         raise ParameterError(f"{name} must be a list with at least one value, not {values!r}")
     if name in CHOICES:
         return np.array([_check_choice(name, value) for value in given], object)
-    checked = check_value(_domain(name), list(given), len(given))
+    try:
+        checked = check_value(_domain(name), list(given), len(given))
+    except ParameterError as error:
+        # These are no values of markets.
+        raise ParameterError(re.sub(r" in market \d+", "", str(error))) from None
     assert isinstance(checked, np.ndarray)
     return checked
 
