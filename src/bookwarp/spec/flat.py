@@ -78,7 +78,10 @@ FLAT_TRADE = np.dtype(
         ("reserved", "u1", (7,)),
     ]
 )
-"""One trade, 80 bytes: at the maker's price, with the timestamp of the taker."""
+"""One trade, 80 bytes.
+
+Its price is the maker's; its timestamp and `taker_side` are the taker's; `reserved` is zero.
+"""
 
 DEFAULT_TILE = 65_536
 """Books that are matched at a time."""
