@@ -1,8 +1,8 @@
 """The model a second time: one market, one agent, one level at a time, in Python integers.
 
-Written from docs/model.md and docs/streams.md alone, to check the reference itself. Nothing of
-bookwarp is imported and no shortcut is taken: a mid is a fraction, the auction tries every price,
-orders are filled one after the other from a queue.
+Written from docs/model.md, docs/execution.md and docs/streams.md alone, to check the reference
+itself. Nothing of bookwarp is imported and no shortcut is taken: a mid is a fraction, the auction
+tries every price, orders wait in a list and are filled one after the other from a queue.
 """
 
 import struct
@@ -62,8 +62,38 @@ class Order:
 
 
 @dataclass
+class Parent:
+    """A parent order, and what became of it so far."""
+
+    qty: int
+    buy: bool
+    start: int
+    horizon: int
+    schedule: str
+    share: float
+    profile: list[int]
+    filled: int = 0
+    cost: int = 0
+    arrival: Fraction = Fraction(0)
+    start_volume: int = 0
+
+    def target(self, step: int, volume: int) -> int:
+        """Return the lots that are to be done after `step`, when `volume` lots have traded."""
+        passed = step - self.start + 1
+        if self.schedule == "twap":
+            return self.qty * passed // self.horizon
+        if self.schedule == "share":
+            share = Fraction(round(Fraction(self.share) * 2**32), 2**32)
+            return min(self.qty, int(share * (volume - self.start_volume)))
+        # A point counts once it is over: point i lasts from i to i + 1 parts of the horizon.
+        points = len(self.profile)
+        over = [i for i in range(points) if Fraction(i + 1, points) * self.horizon <= passed]
+        return self.qty * sum(self.profile[i] for i in over) // sum(self.profile)
+
+
+@dataclass
 class PlainMarket:
-    """One market and all its parameters; `step` runs one auction and returns its orders."""
+    """One market and all its parameters; `step` runs one step and returns its orders."""
 
     agents: int
     levels: int
@@ -78,6 +108,9 @@ class PlainMarket:
     maker_half_spread: int
     stream: str
     window: str
+    clearing_interval: int = 1
+    parent: Parent | None = None
+    waiting: list[Order] = field(default_factory=list)
     steps: int = 0
     base: int = 0
     volume: int = 0
@@ -113,15 +146,33 @@ class PlainMarket:
             mid = self.move_window(mid)
         change = mid + self.base - self.mid
         self.mid = mid + self.base
+        if self.parent is not None and self.steps == self.parent.start:
+            self.parent.arrival = self.mid
+            self.parent.start_volume = self.volume
         orders = [self.order_of(agent, mid, change) for agent in range(self.agents)]
-        self.clear(orders)
+        if self.parent is not None:
+            orders += self.child_of(self.parent)
+        self.waiting += orders
         self.steps += 1
+        if self.steps % self.clearing_interval == 0:
+            self.clear(self.waiting)
+            self.waiting = []
         return orders
+
+    def child_of(self, parent: Parent) -> list[Order]:
+        """Return the order of the execution agent, if it sends one."""
+        if not parent.start <= self.steps < parent.start + parent.horizon:
+            return []
+        sent = sum(order.qty for order in self.waiting if order.agent == self.agents)
+        missing = parent.target(self.steps, self.volume) - parent.filled - sent
+        level = self.levels - 1 if parent.buy else 0
+        return [Order(self.agents, parent.buy, level, missing)] if missing > 0 else []
 
     def move_window(self, mid: Fraction) -> Fraction:
         margin = self.levels // 8
         if margin <= mid <= self.levels - 1 - margin:
             return mid
+        assert not self.waiting
         shift = round(mid) - self.levels // 2
         old_bid, old_ask = self.bid, self.ask
         self.bid, self.ask = [0] * self.levels, [0] * self.levels
@@ -155,6 +206,9 @@ class PlainMarket:
         return Order(agent, buy, min(max(level, 0), self.levels - 1), draw.qty)
 
     def clear(self, orders: list[Order]) -> None:
+        """Hold the auction of what rests and of `orders`, in the order in which they were sent."""
+        # The execution agent comes last, whenever it sent.
+        orders = sorted(orders, key=lambda order: order.agent == self.agents)
         buys = [order for order in orders if order.buy]
         sells = [order for order in orders if not order.buy]
         best, price = 0, 0
@@ -171,10 +225,13 @@ class PlainMarket:
             self.last = self.base + price
             self.trades += 1
         self.volume += best
+        for order in orders:
+            if order.agent == self.agents:
+                self.parent.filled += order.filled
+                self.parent.cost += order.filled * (self.base + price - self.open_price)
 
-    @staticmethod
-    def fill(resting: list[int], orders: list[Order], levels: range, wanted: int) -> None:
-        """Fill `wanted` lots, best level first, what rested there first, then by agent."""
+    def fill(self, resting: list[int], orders: list[Order], levels: range, wanted: int) -> None:
+        """Fill `wanted` lots, best level first, what rested there first, then `orders` in turn."""
         for level in levels:
             taken = min(wanted, resting[level])
             resting[level] -= taken
@@ -183,7 +240,8 @@ class PlainMarket:
                 if order.level == level:
                     order.filled = min(wanted, order.qty)
                     wanted -= order.filled
-                    resting[level] += order.qty - order.filled
+                    if order.agent != self.agents:
+                        resting[level] += order.qty - order.filled
         assert wanted == 0
 
     def draw_paper(self, agent: int) -> Draw:

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from plain_model import PlainMarket, largest_remainder
+from plain_model import Parent, PlainMarket, largest_remainder
 
 from bookwarp.reference.engine import ReferenceEngine
-from bookwarp.reference.tape import auction_fills, tape_step
 from bookwarp.spec.codes import NO_PRICE
+from bookwarp.spec.market import CallAuction
+from bookwarp.spec.record import RecordPlan
+from bookwarp.tape import order_tape
 from bookwarp.testing.strategies import RunCase, runs
 
 EXAMPLES = 4 * settings.default.max_examples
@@ -25,6 +27,17 @@ def plain_market(auction, market):
     def value(name):
         return auction.per_market(name)[market].item()
 
+    parent = None
+    if value("parent_qty") > 0:
+        parent = Parent(
+            qty=value("parent_qty"),
+            buy=value("parent_side") == 1,
+            start=value("parent_start"),
+            horizon=value("parent_horizon"),
+            schedule=("twap", "profile", "share")[value("schedule")],
+            share=float(value("volume_share")),
+            profile=np.array(auction.volume_profile).tolist(),
+        )
     return PlainMarket(
         agents=auction.agents,
         levels=auction.levels,
@@ -39,11 +52,13 @@ def plain_market(auction, market):
         maker_half_spread=value("maker_half_spread"),
         stream=auction.stream.name.lower(),
         window=auction.window.name.lower(),
+        clearing_interval=value("clearing_interval"),
+        parent=parent,
     )
 
 
-def plain_state(plain):
-    return {
+def plain_state(plain, has_waiting_orders, has_execution_agents):
+    state = {
         "bid": plain.bid,
         "ask": plain.ask,
         "last": plain.last,
@@ -54,6 +69,22 @@ def plain_state(plain):
         "pruned_bid": plain.pruned_bid,
         "pruned_ask": plain.pruned_ask,
     }
+    if has_waiting_orders:
+        for name, buy in (("waiting_buy", True), ("waiting_sell", False)):
+            state[name] = [0] * plain.levels
+            for order in plain.waiting:
+                state[name][order.level] += order.qty if order.buy is buy else 0
+    if has_execution_agents:
+        parent = plain.parent
+        own = sum(order.qty for order in plain.waiting if order.agent == plain.agents)
+        begun = parent is not None and plain.steps > parent.start
+        arrival = 2 * (parent.arrival - plain.open_price) if begun else 0
+        state["own_waiting"] = own
+        state["own_filled"] = parent.filled if parent else 0
+        state["own_cost"] = parent.cost if parent else 0
+        state["arrival_mid2"] = arrival
+        state["start_volume"] = parent.start_volume if parent else 0
+    return state
 
 
 def plain_row(plain, depth_ticks):
@@ -82,7 +113,8 @@ def assert_reference_is_the_model(case: RunCase) -> None:
         for number, plain in enumerate(markets):
             plain.step()
             found = {name: array[number].tolist() for name, array in state.items()}
-            assert found == plain_state(plain), f"step {step}, market {number}"
+            expected = plain_state(plain, auction.has_waiting_orders, auction.has_execution_agents)
+            assert found == expected, f"step {step}, market {number}"
             if (step + 1) % plan.every:
                 continue
             row = plain_row(plain, plan.depth_ticks)
@@ -104,26 +136,27 @@ def test_every_array_and_row_of_the_reference_is_that_of_the_plain_model(case):
 def test_every_order_of_the_tape_is_that_of_the_plain_model(case):
     auction = case.auction
     markets = [plain_market(auction, market) for market in range(auction.markets)]
-    engine = ReferenceEngine(auction, case.plan)
+    plan = RecordPlan.of(
+        auction, "tape", tape_markets=range(auction.markets), tape_steps=range(case.steps)
+    )
+    expected = []
     for step in range(case.steps):
-        state = engine.read_state()
-        tape = tape_step(auction, state, auction_fills(auction, state)).tolist()
-        rows = case.plan.allocate(auction, case.plan.rows(step, step + 1))
-        engine.run(1, rows)
-        expected = []
         for number, plain in enumerate(markets):
-            for order in plain.step():
-                price, side = order.level + plain.base, 1 if order.buy else -1
-                expected.append((step, number, order.agent, side, price, order.qty, order.filled))
-        assert tape == expected
+            orders = plain.step()
+            expected += [(step, number, plain.base, order) for order in orders]
+    tape = order_tape(auction, plan, case.steps)
+    assert tape.tolist() == [
+        (
+            *(step, number, order.agent, 1 if order.buy else -1),
+            *(order.level + base, order.qty, order.filled),
+        )
+        for step, number, base, order in expected
+    ]
 
 
 @pytest.mark.parametrize("stream", ["default", "paper"])
 @pytest.mark.parametrize("window", ["fixed", "following"])
 def test_a_longer_run_of_the_reference_is_that_of_the_plain_model(stream, window):
-    from bookwarp.spec.market import CallAuction
-    from bookwarp.spec.record import RecordPlan
-
     auction = CallAuction.of(
         2, agents=37, levels=23, mix={"noise": 0.4, "momentum": 0.6}, stream=stream, window=window
     )

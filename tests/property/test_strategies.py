@@ -28,6 +28,15 @@ def at_bound(case):
     return False
 
 
+def works(case, how):
+    """Return in which markets a parent order is worked, and how, bool [market]."""
+    lots, start = case.auction.per_market("parent_qty"), case.auction.per_market("parent_start")
+    stop = start + case.auction.per_market("parent_horizon")
+    begins = (lots > 0) & (start < case.steps)
+    ends = stop <= case.steps
+    return {"begins": begins, "ends": begins & ends, "late": begins & (start > 0) & ~ends}[how]
+
+
 CORNERS = {
     "eight levels": lambda case: case.auction.levels == 8,
     "levels that are no power of two": lambda case: case.auction.levels.bit_count() > 1,
@@ -71,6 +80,25 @@ CORNERS = {
     "given types": lambda case: case.auction.agent_types is not None,
     "other market numbers": lambda case: (case.auction.market_ids >= case.auction.markets).any(),
     "paper": lambda case: case.auction.stream is Stream.PAPER,
+    "orders that wait, and others that do not": lambda case: (
+        set((case.auction.per_market("clearing_interval") > 1).tolist()) == {False, True}
+    ),
+    "an auction every third step": lambda case: (
+        (case.auction.per_market("clearing_interval") == 3).any() and case.steps > 6
+    ),
+    "no auction": lambda case: (case.auction.per_market("clearing_interval") > case.steps).all(),
+    "a parent order that ends": lambda case: works(case, "ends").any(),
+    "a parent order that begins late and does not end": lambda case: works(case, "late").any(),
+    "a parent order that waits": lambda case: (
+        works(case, "begins") & (case.auction.per_market("clearing_interval") == 2)
+    ).any(),
+    "a large parent order": lambda case: (case.auction.per_market("parent_qty") > 2**30).any(),
+    "markets with and without a parent order": lambda case: (
+        set((case.auction.per_market("parent_qty") > 0).tolist()) == {False, True}
+    ),
+    "every schedule": lambda case: (
+        set(case.auction.per_market("schedule")[works(case, "begins")].tolist()) == {0, 1, 2}
+    ),
     "a stride and a book": lambda case: case.plan.every > 1 and len(case.plan.book_markets) > 0,
 }
 
@@ -86,7 +114,7 @@ def test_every_parameter_can_be_given_per_market():
 
     def all_seen(case):
         seen.update(case.auction.varied)
-        return len(seen) == 11
+        return len(seen) == 18
 
     options = settings(max_examples=1000, phases=[Phase.generate], database=None)
     find(runs(), all_seen, settings=options, random=Random(1))

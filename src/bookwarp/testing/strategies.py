@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.spec.codes import MIXED_TYPES, Stream, Window
+from bookwarp.spec.codes import MIXED_TYPES, Schedule, Stream, Window
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PAPER_MAX_QTY, PARAMETERS
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
@@ -63,8 +63,12 @@ def call_auctions(
     largest = PAPER_MAX_QTY if stream is Stream.PAPER else PARAMETERS["max_qty"].high
     widest = PAPER_MAX_QTY // 2 - 1 if stream is Stream.PAPER else PARAMETERS["noise_spread"].high
     max_qty = draw(_one_or_each(_near(1, largest, (1, 2, 3, 4, 1000)), markets))
+    parent = draw(parent_orders(steps, markets))
     sent = agents * (int(np.max(max_qty)) + (stream is Stream.PAPER)) * steps
+    sent += int(np.max(parent["parent_qty"]))
     parameters: dict[str, Any] = {
+        **parent,
+        "clearing_interval": draw(_one_or_each(_clearing_intervals(), markets)),
         "seed": draw(_one_or_each(_near(0, 2**64 - 1, (0, 1, 2**32)), markets)),
         "open_price": draw(_one_or_each(_open_prices(window, levels, steps), markets)),
         "open_depth": draw(_one_or_each(_near(0, _INT64_MAX - sent, (0, 1, 8, 1000)), markets)),
@@ -96,6 +100,26 @@ def call_auctions(
         market_ids=draw(st.one_of(st.none(), ids)),
         **parameters,
     )
+
+
+@st.composite
+def parent_orders(draw: st.DrawFn, steps: int, markets: int) -> dict[str, Any]:
+    """Draw what execution agents have to do, if there are any, in a run of `steps` steps."""
+    lots = st.one_of(st.just(0), _near(0, 2**31 - 1, (1, 10, 1000)))
+    most = 2**31 - 1
+    shares = st.one_of(st.sampled_from((0.0, 0.1, 1.0)), st.floats(0, 1, width=64))
+    weights = st.lists(_near(0, 2**26, (0, 1, 5)), min_size=1, max_size=9).filter(any)
+    values = {
+        "parent_qty": draw(_one_or_each(lots, markets)),
+        "parent_side": draw(_one_or_each(st.sampled_from((-1, 1)), markets)),
+        "parent_start": draw(_one_or_each(_near(0, most, (0, 1, steps // 2)), markets)),
+        "parent_horizon": draw(_one_or_each(_near(1, most, (1, 2, 7, max(steps, 1))), markets)),
+        "volume_share": draw(_one_or_each(shares, markets)),
+        "volume_profile": draw(st.one_of(st.none(), weights)),
+    }
+    known = [code for code in Schedule if code is not Schedule.PROFILE or values["volume_profile"]]
+    values["schedule"] = draw(_one_or_each(st.sampled_from(known).map(int), markets))
+    return values
 
 
 @st.composite
@@ -133,6 +157,10 @@ def record_plans(draw: st.DrawFn, auction: CallAuction, steps: int) -> RecordPla
         depth_ticks=draw(st.sampled_from((0, 1, 5, auction.levels, 2**32 - 1))),
         book_markets=books or None,
     )
+
+
+def _clearing_intervals() -> st.SearchStrategy[int]:
+    return st.one_of(st.just(1), st.integers(1, 6), _near(1, 2**31 - 1, (1, 2, 3)))
 
 
 def _agent_counts(most: int) -> st.SearchStrategy[int]:

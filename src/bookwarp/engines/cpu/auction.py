@@ -35,6 +35,26 @@ def find_best_ask(ask):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def batch_orders(waiting, book, low, high, edge):  # type: ignore[no-untyped-def]
+    """Move the orders that wait into the book they are for; return their lots.
+
+    Args:
+        waiting: one side of what waits, int64 [level], emptied.
+        book: that side of the book, int64 [level].
+        low, high: no limit order waits outside these levels.
+        edge: level of the marketable orders.
+    """
+    lots = waiting[edge]
+    book[edge] += lots
+    waiting[edge] = 0
+    for level in range(low, high + 1):
+        lots += waiting[level]
+        book[level] += waiting[level]
+        waiting[level] = 0
+    return lots
+
+
+@inlined
 def clear_auction(bid, ask, low, high, buy_total, sell_total):  # type: ignore[no-untyped-def]
     """Return price and volume of the auction of resting plus incoming quantity.
 

@@ -12,10 +12,9 @@ from bookwarp.engines.cpu.layout import (
     lay_out_ensemble,
     lay_out_rows,
 )
-from bookwarp.spec.errors import EngineError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
-from bookwarp.spec.state import State, opening_state
+from bookwarp.spec.state import ALL_LAYOUT, State, opening_state
 
 # Blocks a thread gets, so that one that is held up does not hold up the run.
 _BLOCKS_PER_THREAD = 8
@@ -28,11 +27,6 @@ class CpuEngine:
 
     def __init__(self, auction: CallAuction, plan: RecordPlan, threads: int | None = None) -> None:
         """Allocate, and stand at the opening state; `threads` is 1 if None."""
-        if auction.has_waiting_orders or auction.has_execution_agents:
-            raise EngineError(
-                "the cpu engine runs no clearing_interval above 1 and no parent orders yet: use "
-                "engine 'reference'"
-            )
         self._plan = plan
         self._threads = threads or 1
         self._agents = auction.agents
@@ -41,7 +35,7 @@ class CpuEngine:
 
     def run(self, steps: int, rows: Mapping[str, np.ndarray]) -> None:
         """Run `steps` steps and fill `rows`."""
-        state = StateArrays(**self._state.arrays())
+        state = StateArrays(*(getattr(self._state, name) for name in ALL_LAYOUT))
         buffers = lay_out_rows(rows)
 
         def run_block(first: int, stop: int) -> None:

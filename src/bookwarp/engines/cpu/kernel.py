@@ -4,7 +4,7 @@ Owns: markets `first` .. `stop` of the state, and the scratch memory it is given
 in the core's cache for the whole piece.
 
 A step, in order: observe the mid, move the window if it follows, draw, sum the orders of each
-type into the book, clear, fill, record.
+type into the book (or where they wait for it), clear, fill, record.
 """
 
 from typing import Any
@@ -23,6 +23,7 @@ from bookwarp.engines.cpu.agents import (
     sum_words,
 )
 from bookwarp.engines.cpu.auction import (
+    batch_orders,
     clear_auction,
     fill_buys,
     fill_sells,
@@ -33,6 +34,7 @@ from bookwarp.engines.cpu.auction import (
     window_shift,
 )
 from bookwarp.engines.cpu.compile import entry_point, inlined, source_digest
+from bookwarp.engines.cpu.execution import send_child, settle_child
 from bookwarp.engines.cpu.layout import (
     DRAW_NARROW,
     DRAW_PACKED,
@@ -208,12 +210,19 @@ def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, dept
     reach = market.noise_spread + 1
     if len(parts.maker_agents):
         reach = max(reach, market.maker_half_spread)
+    # Where the orders of a step go: to the book, unless they wait for a later auction.
+    waits, executes = market.clearing_interval > 1, market.parent_qty > 0
+    new_bid, new_ask = bid, ask
+    if waits:
+        new_bid, new_ask = state.waiting_buy[m], state.waiting_sell[m]
+    until_auction = market.clearing_interval - first_step % market.clearing_interval
     row = 0
     until_row = every - first_step % every
     for step in range(first_step, first_step + steps):
         mid2 = 2 * (state.last[m] - state.base[m])
         if best_bid >= 0 and best_ask < levels:
             mid2 = best_bid + best_ask
+        # While orders wait the mid stays where it is, and a window that has moved is centred.
         shift = window_shift(mid2, levels) if ensemble.following else 0
         if shift != 0:
             fallen_bid, fallen_ask = shift_book(bid, shift), shift_book(ask, shift)
@@ -234,23 +243,37 @@ def run_market(ensemble, state, rows, m, scratch, first_step, steps, every, dept
                 for later in range(np.uint64(min(STEPS_AHEAD, first_step + steps - step))):
                     count_orders(market, scratch, parts, step + np.int64(later), later)
             bought, sold = send_counted(
-                scratch.counts, ahead, market, parts, step, mid2, ret, pull, bid, ask
+                scratch.counts, ahead, market, parts, step, mid2, ret, pull, new_bid, new_ask
             )
         else:
-            bought, sold = send_drawn(market, scratch, parts, step, mid2, ret, pull, bid, ask)
-        buy_total, sell_total = buy_total + bought, sell_total + sold
+            bought, sold = send_drawn(
+                market, scratch, parts, step, mid2, ret, pull, new_bid, new_ask
+            )
+        if executes:
+            buy, sell = send_child(market, ensemble.profile, state, m, step, new_bid, new_ask)
+            bought, sold = bought + buy, sold + sell
 
-        nearest = mid2 >> 1
-        low = min(max(nearest - reach, 0), levels - 1, best_ask)
-        high = max(min(nearest + 1 + reach, levels - 1), 0, best_bid)
-        price, volume = clear_auction(bid, ask, low, high, buy_total, sell_total)
-        best_bid = fill_buys(bid, high, volume, buy_total)
-        best_ask = fill_sells(ask, low, volume, sell_total)
-        buy_total, sell_total = buy_total - volume, sell_total - volume
-        if volume > 0:
-            state.last[m] = state.base[m] + price
-            state.trades[m] += 1
-            state.volume[m] += volume
+        until_auction -= 1
+        if until_auction == 0:
+            until_auction = market.clearing_interval
+            nearest = mid2 >> 1
+            low = min(max(nearest - reach, 0), levels - 1, best_ask)
+            high = max(min(nearest + 1 + reach, levels - 1), 0, best_bid)
+            if waits:
+                bought = batch_orders(new_bid, bid, low, high, levels - 1)
+                sold = batch_orders(new_ask, ask, low, high, 0)
+            buy_total, sell_total = buy_total + bought, sell_total + sold
+            price, volume = clear_auction(bid, ask, low, high, buy_total, sell_total)
+            if executes:
+                buy, sell = settle_child(market, state, m, price, volume, bid, ask)
+                buy_total, sell_total = buy_total - buy, sell_total - sell
+            best_bid = fill_buys(bid, high, volume, buy_total)
+            best_ask = fill_sells(ask, low, volume, sell_total)
+            buy_total, sell_total = buy_total - volume, sell_total - volume
+            if volume > 0:
+                state.last[m] = state.base[m] + price
+                state.trades[m] += 1
+                state.volume[m] += volume
 
         until_row -= 1
         if until_row == 0:

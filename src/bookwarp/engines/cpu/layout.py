@@ -7,10 +7,11 @@ import numpy as np
 
 from bookwarp.engines.cpu.agents import PACKED_OFFSETS
 from bookwarp.spec.codes import MIXED_TYPES, Stream, Window
+from bookwarp.spec.execution import cumulative_profile, share_units
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import NARROW_CELLS, market_keys, probability_threshold
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
-from bookwarp.spec.state import STATE_LAYOUT
+from bookwarp.spec.state import ALL_LAYOUT
 
 # One row a market; what the kernel needs of the parameters, prepared once.
 MARKET_ROW = np.dtype(
@@ -31,6 +32,13 @@ MARKET_ROW = np.dtype(
         ("maker_half_spread", np.int64),
         ("draw", np.int64),
         ("book_row", np.int64),
+        ("clearing_interval", np.int64),
+        ("parent_qty", np.int64),
+        ("parent_side", np.int64),
+        ("parent_start", np.int64),
+        ("parent_horizon", np.int64),
+        ("schedule", np.int64),
+        ("share", np.uint64),
     ]
 )
 
@@ -49,7 +57,8 @@ COUNTS = 26
 # branch that nobody can foretell, and the book then follows from the counts.
 STEPS_AHEAD = 16
 
-StateArrays = namedtuple("StateArrays", list(STATE_LAYOUT))
+# An array that an ensemble does not have is empty.
+StateArrays = namedtuple("StateArrays", list(ALL_LAYOUT))
 RowArrays = namedtuple("RowArrays", [*SERIES, "book_bid", "book_ask"])
 Draws = namedtuple("Draws", ["buy", "marketable", "qty", "offset"])
 # What a call works in: the agent at each position and where each type ends, hashes and their
@@ -70,13 +79,18 @@ Parts = namedtuple(
         *("noise", "momentum", "maker", "maker_agents", "fundamental"),
     ],
 )
-Ensemble = namedtuple("Ensemble", ["markets", "type_counts", "agent_types", "following"])
+Ensemble = namedtuple("Ensemble", ["markets", "type_counts", "agent_types", "following", "profile"])
+# Parameters that are read as they are given.
+_AS_GIVEN = (
+    *("seed", "open_price", "max_qty", "noise_spread", "maker_half_spread", "clearing_interval"),
+    *("parent_qty", "parent_side", "parent_start", "parent_horizon", "schedule"),
+)
 
 
 def lay_out_ensemble(auction: CallAuction, plan: RecordPlan) -> Ensemble:
     """Return the parameters of every market as the kernel reads them."""
     rows = np.zeros(auction.markets, MARKET_ROW)
-    for name in ("seed", "open_price", "max_qty", "noise_spread", "maker_half_spread"):
+    for name in _AS_GIVEN:
         rows[name] = auction.per_market(name)
     rows["market_id"] = auction.market_ids
     rows["key"] = market_keys(auction.per_market("seed"), auction.market_ids)
@@ -93,6 +107,7 @@ def lay_out_ensemble(auction: CallAuction, plan: RecordPlan) -> Ensemble:
     rows["draw"][packed] = DRAW_PACKED
     if auction.stream is Stream.PAPER:
         rows["draw"] = DRAW_PAPER
+    rows["share"] = share_units(auction.per_market("volume_share"))
     rows["book_row"] = NOT_RECORDED
     if BOOK in plan.names:
         rows["book_row"][plan.book_markets] = np.arange(len(plan.book_markets))
@@ -102,6 +117,7 @@ def lay_out_ensemble(auction: CallAuction, plan: RecordPlan) -> Ensemble:
         type_counts=auction.type_counts(),
         agent_types=np.zeros((0, 0), np.int8) if given is None else np.ascontiguousarray(given),
         following=auction.window is Window.FOLLOWING,
+        profile=cumulative_profile(auction.volume_profile),
     )
 
 
