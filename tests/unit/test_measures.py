@@ -201,7 +201,7 @@ def test_conditional_kurtosis_is_that_of_returns_about_their_mean(case):
 
 
 def test_conditional_kurtosis_is_zero_where_only_volatility_changes():
-    """Normal returns whose volatility changes from window to window have fat tails, given it none."""
+    """Normal returns of changing volatility have fat tails, but none given the volatility."""
     rng = np.random.default_rng(3)
     scale = np.repeat(np.exp(rng.normal(4, 1, 4000)), WINDOW)
     returns = np.rint(rng.normal(0, scale)).astype(np.int64)
