@@ -13,14 +13,23 @@ from u256_arithmetic import ADD_BACK, arithmetic_source, check_arithmetic
 from bookwarp.engines.cuda.u256 import compile as compiling
 from bookwarp.engines.cuda.u256 import engine
 from bookwarp.engines.cuda.u256.engine import CudaU256Engine
+from bookwarp.engines.cuda.u256.kernel_key import MATCHING
+from bookwarp.engines.cuda.u256.known_answer import (
+    BOOKS,
+    CAPACITY,
+    KNOWN_ANSWER,
+    answer_of,
+    known_orders,
+)
 from bookwarp.engines.cuda.u256.passes import Passes, find_passes
 from bookwarp.engines.registry import u256_engine_class
 from bookwarp.reference.u256_engine import ReferenceU256Engine
 from bookwarp.spec.errors import EngineError
-from bookwarp.spec.u256 import ORDER_BYTES, arena_bytes
+from bookwarp.spec.u256 import FILL_COUNT_AT, ORDER_BYTES, arena_bytes
 from bookwarp.testing.u256_orders import draw_orders, pack_order
 
 LARGEST = 2**256 - 1
+CHECK_KNOWN_ANSWER = engine.check_known_answer
 
 
 @pytest.fixture
@@ -225,6 +234,54 @@ def test_a_wait_that_is_left_out_is_found(played, wrong):
     except AssertionError:
         return
     assert (found != expected).any()
+
+
+def test_known_answer_is_the_references():
+    assert answer_of(ReferenceU256Engine(BOOKS, CAPACITY)) == KNOWN_ANSWER
+    orders, book = known_orders()
+    results = ReferenceU256Engine(BOOKS, CAPACITY).match(orders, book)
+    counts = results[:, FILL_COUNT_AT:].copy().view(">u4")
+    assert counts.max() > 4
+
+
+@needs_compiler
+def test_kernels_answer_what_is_known_once(played):
+    played.setattr(engine, "check_known_answer", CHECK_KNOWN_ANSWER)
+    CHECK_KNOWN_ANSWER.cache_clear()
+    for capacity in (1, 7):
+        CudaU256Engine(2, capacity)
+    assert CHECK_KNOWN_ANSWER.cache_info().misses == 1
+    CHECK_KNOWN_ANSWER.cache_clear()
+
+
+WRONG_CODE = {
+    "ties go first": (
+        "is_below(key, slot_at(side, here.head, middle)->key)",
+        "!is_below(slot_at(side, here.head, middle)->key, key)",
+    ),
+    "a carry is lost in a sum of fills": ("high + (sum_low < low)", "high"),
+    "a wide sum begins anew": ("wide[0] = average.low;", "wide[0] = 0;"),
+    "an average of bids is rounded down": ("wide, filled, !order.is_bid)", "wide, filled, false)"),
+    "a remainder goes": ("if (is_zero(qty) ||", "if (!is_zero(qty) ||"),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("wrong", WRONG_CODE)
+def test_engine_is_not_made_of_kernels_that_fail_their_check(played, wrong):
+    old, new = WRONG_CODE[wrong]
+
+    def load_wrong(key, arch):
+        source = compiling.join_sources(key)
+        assert old in source or key != MATCHING
+        return EmulatedCode(in_cpp(source.replace(old, new)))
+
+    played.setattr(engine, "check_known_answer", CHECK_KNOWN_ANSWER)
+    played.setattr(engine, "load_kernels", load_wrong)
+    CHECK_KNOWN_ANSWER.cache_clear()
+    message = "the kernels for 256-bit numbers on sm_90 fail their check: the code .* is wrong"
+    with pytest.raises(EngineError, match=message):
+        CudaU256Engine(5, 2)
 
 
 @needs_compiler

@@ -1,5 +1,6 @@
 """The cuda engine for books of 256-bit numbers: all books at once, a thread each."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from bookwarp.engines.cuda.gpu import Memory, MemoryPart
 from bookwarp.engines.cuda.u256.books_on_gpu import BooksOnGpu
 from bookwarp.engines.cuda.u256.compile import load_kernels
 from bookwarp.engines.cuda.u256.kernel_key import ARENAS, MATCHING, U256Key
+from bookwarp.engines.cuda.u256.known_answer import BOOKS, CAPACITY, KNOWN_ANSWER, answer_of
 from bookwarp.engines.cuda.u256.layout import READ_AHEAD
 from bookwarp.engines.cuda.u256.passes import Passes, find_passes
 from bookwarp.engines.cuda.u256.single_order import SingleOrder
@@ -56,13 +58,18 @@ class CudaU256Engine:
             options: none.
 
         Raises:
-            EngineError: CUDA does not work here, or there is too little memory.
+            EngineError: CUDA does not work here, or there is too little memory, or the code that
+                was compiled for this GPU is wrong.
         """
         if options:
             raise EngineError(f"engine 'cuda' has no options {', '.join(options)}")
         reason = unavailable_reason()
         if reason is not None:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
+        self._begin(books, capacity, threads)
+        check_known_answer(self._gpu.arch)
+
+    def _begin(self, books: int, capacity: int, threads: int | None) -> None:
         self._book_count = books
         gpu = self._gpu = TableGpu(0, threads)
         with gpu:
@@ -203,3 +210,25 @@ class CudaU256Engine:
     def _fetch(self, results: Memory, count: int) -> np.ndarray:
         table = self._gpu.fetch_table(results, _BYTE, RESULT_BYTES * count)
         return table.reshape(count, RESULT_BYTES)
+
+
+class _Probe(CudaU256Engine):
+    """An engine that is asked for what is known."""
+
+    def __init__(self) -> None:
+        self._begin(BOOKS, CAPACITY, threads=1)
+
+
+@cache
+def check_known_answer(arch: str) -> None:
+    """Let the kernels for GPUs of kind `arch` answer what is known, once in a process.
+
+    Raises:
+        EngineError: they answer otherwise.
+    """
+    if answer_of(_Probe()) != KNOWN_ANSWER:
+        raise EngineError(
+            f"the kernels for 256-bit numbers on {arch} fail their check: the code that was "
+            f"compiled for this GPU is wrong; install the newest compiler: "
+            f"pip install --upgrade 'bookwarp[cuda]'"
+        )
