@@ -4,6 +4,7 @@ A workload has few patterns: how a book opens, and one order a pass. Every book 
 so that all results of all books can be compared with the reference's, which matches the patterns.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -82,28 +83,34 @@ def make_workload(name: str, capacity: int, passes: int) -> Workload:
                 f"capacity = {capacity} is below {_SEED_DEPTH}, the asks of a book"
             )
         check_integer("passes", passes, 1, _SEED_DEPTH * _SEED_QTY)  # then a book is empty
-        opening = [_order(_ASK, _SEED_PRICE + place, _SEED_QTY) for place in range(_SEED_DEPTH)]
-        taking = [_order(_BID, _SEED_PRICE + _SEED_DEPTH, 1)] * passes
-        return _settle(name, capacity, [opening], [taking])
+        asks = [_order(_ASK, _SEED_PRICE + place, _SEED_QTY) for place in range(_SEED_DEPTH)]
+        bids = [_order(_BID, _SEED_PRICE + _SEED_DEPTH, 1)] * passes
+        return settle(name, capacity, [_rows(asks)], _rows(bids)[:, np.newaxis])
     if name == "mixed":
         check_integer("passes", passes, 1, _MOST_PASSES)
         random = Random(256)
         drawn = [_draw_mixed(random, capacity, passes) for _ in range(_PATTERNS)]
-        return _settle(name, capacity, *map(list, zip(*drawn, strict=True)))
+        openings = [_rows(opening) for opening, _ in drawn]
+        return settle(name, capacity, openings, np.stack([_rows(each) for _, each in drawn], 1))
     raise ParameterError(unknown_name("flow", name, FLOWS))
 
 
-def _settle(
-    name: str, capacity: int, openings: list[list[bytes]], passes: list[list[bytes]]
+def settle(
+    name: str, capacity: int, openings: Sequence[np.ndarray], calldata: np.ndarray
 ) -> Workload:
-    """Open the books of the patterns, and have the reference match all passes."""
-    engine = ReferenceU256Engine(len(openings), capacity)
+    """Return a workload, whose books the reference opens, and whose passes it matches.
+
+    Args:
+        name: what it is called.
+        capacity: slots a side.
+        openings: of each pattern the orders that open its book, uint8 [order, 117].
+        calldata: uint8 [pass, pattern, 117].
+    """
+    engine, book = ReferenceU256Engine(len(openings), capacity), np.arange(len(openings))
     for pattern, orders in enumerate(openings):
-        engine.match(_rows(orders), np.full(len(orders), pattern))
+        engine.match(orders, np.full(len(orders), pattern))
     arenas = engine.read_arenas(0, len(openings))
-    calldata = np.stack([_rows(list(orders)) for orders in zip(*passes, strict=True)])
-    book = np.arange(len(openings))
-    results = np.stack([engine.match(each, book) for each in calldata])
+    results = np.stack([engine.match(orders, book) for orders in calldata])
     return Workload(name, capacity, arenas, calldata, results, engine.read_arenas(0, len(openings)))
 
 
