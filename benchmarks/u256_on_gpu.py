@@ -181,6 +181,7 @@ def measure_flow(
         fills_per_order = here.check()
         row = {
             "kind": "u256",
+            "case": f"{form}, capacity {flow.capacity}",
             "engine": "cuda",
             "workload": flow.name,
             "form": FORMS[form],
@@ -228,6 +229,7 @@ def measure_single_order(trials: int) -> Iterator[Row]:
             raise ValueError(f"{fills} fills of {trials} orders")
         yield {
             "kind": "u256",
+            "case": name,
             "engine": "cuda",
             "workload": "one order at a time",
             "form": f"host to host, {name}",
@@ -261,6 +263,7 @@ def measure_host_to_host(books: int, trials: int) -> Iterator[Row]:
         del found, results
     yield {
         "kind": "u256",
+        "case": "host to host",
         "engine": "cuda",
         "workload": flow.name,
         "form": "host to host, one batch",

@@ -235,7 +235,7 @@ RUNGS = (
         "the rows of the next pass are on their way",
         "rows by warp",
         (1.3, 1.2),
-        "a warp waits for memory once a pass otherwise, and some 20 warps are there to fill in",
+        "a warp waits for memory once a pass otherwise, and 16 warps are there to fill in",
         (),
     ),
 )
@@ -267,7 +267,7 @@ TRIED = (
             "reads on their way suffice with 12 warps; more have registers spilled",
             (blocks_a_multiprocessor(blocks),),
         )
-        for blocks in (3, 4, 6, 7)
+        for blocks in (3, 5, 6, 7)
     ),
 )
 """What was tried on top of the product."""

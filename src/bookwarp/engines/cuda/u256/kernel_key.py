@@ -5,7 +5,7 @@ from dataclasses import dataclass
 LANES = 32
 BLOCK = 128
 """Threads a block."""
-_BLOCKS_PER_SM = 5
+_BLOCKS_PER_SM = 4
 """Blocks for which registers are kept free on a multiprocessor."""
 
 _BOOK = ("numbers.cuh", "division.cuh", "average.cuh", "book.cuh")

@@ -31,6 +31,5 @@ class SingleOrder:
 
     def launch(self, book: int) -> None:
         """Let the GPU match the order that is in its memory, and wait for that."""
-        with self._gpu:
-            self._books.match_one(*self._addresses, book)
-            self._gpu.wait()
+        self._books.match_one(*self._addresses, book)
+        self._gpu.wait()

@@ -85,19 +85,37 @@ struct Book {
         return low;
     }
 
+    // Move `count` slots from where they are to one place nearer the head, the first first. Two at a
+    // time, so that the second read does not wait for the first.
+    DEVICE_MEMBER void move_to_head(uint32 side, uint32 head, uint32 count) {
+        uint32 place = 0;
+        for (; place + 1 < count; place += 2) {
+            const Slot one = *slot_at(side, head, place + 1), two = *slot_at(side, head, place + 2);
+            *slot_at(side, head, place) = one;
+            *slot_at(side, head, place + 1) = two;
+        }
+        if (place < count) *slot_at(side, head, place) = *slot_at(side, head, place + 1);
+    }
+
+    // Move the slots `first` .. `end`, half-open, to one place farther from the head, the last first.
+    DEVICE_MEMBER void move_from_head(uint32 side, uint32 head, uint32 first, uint32 end) {
+        for (; first + 1 < end; end -= 2) {
+            const Slot one = *slot_at(side, head, end - 1), two = *slot_at(side, head, end - 2);
+            *slot_at(side, head, end) = one;
+            *slot_at(side, head, end - 1) = two;
+        }
+        if (first < end) *slot_at(side, head, end) = *slot_at(side, head, end - 1);
+    }
+
     // Let an order rest on a side that has room. The fewer of the others move.
     DEVICE_MEMBER void insert(uint32 side, Side& here, const Slot& slot) {
         if (held_side == side) put_back();
         const uint32 place = place_of(side, here, slot.key);
         if (2 * place < here.count) {
             here.head = here.head == 0 ? capacity - 1 : here.head - 1;
-            for (uint32 each = 0; each < place; ++each) {
-                *slot_at(side, here.head, each) = *slot_at(side, here.head, each + 1);
-            }
+            move_to_head(side, here.head, place);
         } else {
-            for (uint32 each = here.count; each > place; --each) {
-                *slot_at(side, here.head, each) = *slot_at(side, here.head, each - 1);
-            }
+            move_from_head(side, here.head, place, here.count);
         }
         *slot_at(side, here.head, place) = slot;
         ++here.count;
