@@ -1,0 +1,64 @@
+"""Measures of rows that stay on a GPU: the same bytes as the reference, whatever is recorded."""
+
+import numpy as np
+import pytest
+from emulated_measures import gather, on_device
+from measure_rows import BLOCKS, CASES, assert_same_sums, random_rows, reference_sums
+from on_device import device_tests
+
+import bookwarp as bw
+from bookwarp.engines.measure_protocol import device_sums, row_sums
+from bookwarp.simulation import Simulation
+
+pytestmark = device_tests
+
+ALL = bw.measures.stylised_facts
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    from bookwarp.engines.cuda.gpu import Gpu
+
+    return Gpu(0)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sums_are_those_of_the_reference(gpu, case):
+    rows = CASES[case]
+    found = gather(device_sums(on_device(gpu, rows), BLOCKS))
+    assert_same_sums(found, reference_sums(rows), len(rows["last"]))
+
+
+@pytest.mark.parametrize("markets", [1, 31, 16_383, 16_384, 16_385, 70_001])
+@pytest.mark.parametrize("rows", [2, 61, 1024])
+def test_sums_are_those_of_the_cores(gpu, rows, markets):
+    """Random rows of many markets; the cores are held against the reference elsewhere."""
+    if rows * markets > 10_000_000:
+        rows = 10_000_000 // markets
+    made = random_rows(rows, markets, seed=rows + markets, scale=40)
+    found = gather(device_sums(on_device(gpu, made), BLOCKS))
+    expected = row_sums("cpu", made, BLOCKS).sums(0, markets)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("window", ["fixed", "following"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_facts_are_those_of_the_reference(every, window, keep):
+    measure = ALL.with_every(every)
+    given = {"markets": 9, "agents": 40, "levels": 24, "steps": 200, "seed": 5, "window": window}
+    given |= {"record": measure.series, "record_every": every, "max_qty": [4, 2**31 - 1, 9] * 3}
+    expected = measure.of_simulation(Simulation(**given, engine="reference").step(200))
+    found = measure.of_simulation(Simulation(**given, engine="cuda", keep_on_device=keep).step(200))
+    assert list(found) == list(expected)
+    for name, values in expected.items():
+        assert found[name].tobytes() == values.tobytes(), name
+
+
+def test_facts_of_many_markets_are_those_of_the_cores():
+    given = {"markets": 40_000, "agents": 64, "steps": 120, "seed": 5, "record": ALL.series}
+    expected = ALL.of_simulation(Simulation(**given, engine="cpu").step(120))
+    found = ALL.of_simulation(Simulation(**given, engine="cuda", keep_on_device=True).step(120))
+    for name, values in expected.items():
+        assert found[name].tobytes() == values.tobytes(), name
