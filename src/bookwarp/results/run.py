@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from bookwarp.analysis.execution import ExecutionCosts
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -186,6 +188,16 @@ class Run:
     def summary(self) -> Summary:
         """Return the run in a few numbers: a dict that prints as a table."""
         return summarise(self)
+
+    def execution_costs(self) -> "ExecutionCosts":
+        """Return what the parent orders cost: the implementation shortfall and its parts.
+
+        Raises:
+            ParameterError: the run has no parent order.
+        """
+        from bookwarp.analysis.execution import execution_costs
+
+        return execution_costs(self)
 
     def to_xarray(self) -> "xr.Dataset":
         """Return everything as a Dataset that shares its arrays with this run.
