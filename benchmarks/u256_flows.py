@@ -38,14 +38,24 @@ class Flow:
         """How many different books there are."""
         return self.orders.shape[1]
 
-    @cached_property
+    @property
     def expected(self) -> np.ndarray:
         """The results of the orders by the reference, uint8 [pass, variety, 68]."""
+        return self._outcome[0]
+
+    @property
+    def final_arenas(self) -> np.ndarray:
+        """What the books end as, by the reference, uint8 [variety, byte]."""
+        return self._outcome[1]
+
+    @cached_property
+    def _outcome(self) -> tuple[np.ndarray, np.ndarray]:
         reference = ReferenceU256Engine(self.variety, self.capacity)
         for orders in (self.opening, self.orders):
             book = np.tile(np.arange(self.variety), len(orders))
             results = reference.match(orders.reshape(-1, ORDER_BYTES), book)
-        return results.reshape(len(self.orders), self.variety, RESULT_BYTES)
+        shape = len(self.orders), self.variety, RESULT_BYTES
+        return results.reshape(shape), reference.read_arenas(0, self.variety)
 
     def passes(self, orders: np.ndarray, books: int, seed: int = 1) -> Iterator[np.ndarray]:
         """Yield `opening` or `orders` pass by pass for so many books, uint8 [book, 117].

@@ -42,6 +42,7 @@ def climb(played):
     spec = importlib.util.spec_from_file_location("run_u256_ladder", LADDER / "run.py")
     climb = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(climb)
+    played.setattr(climb, "mixed_flow", lambda passes: mixed_flow(variety=32, passes=4))
     return climb
 
 
@@ -50,15 +51,13 @@ def climb(played):
 def test_rungs_end_where_the_reference_does(climb, tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
     # Numbers of registers are nothing here.
-    names = [rung.name for rung in (*u256_rungs.RUNGS, *u256_rungs.TRIED[:2])]
-    words = ["--rungs", ",".join(names), "--books", "130", "--trials", "1", "--rows", str(rows)]
+    names = [rung.name for rung in (*u256_rungs.RUNGS, *u256_rungs.TRIED[:4])]
+    words = ["--rungs", ",".join(names), "--books", "64", "--trials", "1", "--rows", str(rows)]
     assert climb.main(words) == 0, capsys.readouterr().out
     found = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
-    assert [row["rung"] for row in found] == 2 * names
-    assert {(row["workload"], row["fills_per_order"]) for row in found} == {
-        ("seed", 1.0),
-        ("sweeps", 3.0),
-    }
+    assert [row["rung"] for row in found] == 3 * names
+    fills = {row["workload"]: row["fills_per_order"] for row in found}
+    assert fills == {"seed": 1.0, "sweeps": 3.0, "mixed": pytest.approx(0.5, abs=0.2)}
 
 
 WRONG = {
@@ -80,7 +79,7 @@ def test_a_rung_that_ends_elsewhere_fails(climb, tmp_path, monkeypatch, capsys, 
         return u256_rungs._changed(source, old, new)
 
     rung = u256_rungs.RUNGS[-1]
-    wrong = type(rung)(rung.name, "", None, None, "", (break_it, *rung.changes))
+    wrong = type(rung)(rung.name, "", None, {}, "", (break_it, *rung.changes))
     monkeypatch.setattr(climb, "RUNGS", (wrong,))
     words = ["--books", "40", "--trials", "1", "--rows", str(tmp_path / "rows")]
     assert climb.main(words) == 1

@@ -15,30 +15,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import numpy as np
 from gpu import describe_gpu
 from machine import REPOSITORY, describe_code, describe_machine
 from markdown_table import markdown
-from u256_flows import Flow, seed_flow, sweep_flow
+from u256_flows import Flow, mixed_flow, seed_flow, sweep_flow
 from u256_on_gpu import FORMS, FlowOnGpu, spread
 from u256_rungs import RUNGS, TRIED, Rung, engine_of
 
-from bookwarp.reference.u256_engine import ReferenceU256Engine
-from bookwarp.spec.u256 import ORDER_BYTES
-
 ROWS = REPOSITORY / "benchmarks" / "rows" / "ladder_u256.jsonl"
 BOOKS = 262_144
-_COMPARED = 100
 
 Row = dict[str, Any]
-
-
-def final_arena(flow: Flow) -> np.ndarray:
-    """Return what a book of a flow whose books are alike ends as, by the reference."""
-    reference = ReferenceU256Engine(1, flow.capacity)
-    for orders in (flow.opening, flow.orders):
-        reference.match(orders.reshape(-1, ORDER_BYTES), None)
-    return reference.read_arenas(0, 1)
 
 
 def measure_rung(rung: Rung, flow: Flow, books: int, trials: int) -> Row:
@@ -54,7 +41,7 @@ def measure_rung(rung: Rung, flow: Flow, books: int, trials: int) -> Row:
         "rung": rung.name,
         "idea": rung.idea,
         "over": rung.over,
-        "expected": None if rung.expected is None else rung.expected[flow.name != "seed"],
+        "expected": rung.expected.get(flow.name),
         "because": rung.because,
         "workload": flow.name,
         "books": books,
@@ -64,7 +51,7 @@ def measure_rung(rung: Rung, flow: Flow, books: int, trials: int) -> Row:
     for form in ("together", "apart"):
         here.run(form)
         here.check()
-        if (running.read_arenas(max(0, books - _COMPARED), books) != final_arena(flow)).any():
+        if (running.read_arenas(books - flow.variety, books) != flow.final_arenas).any():
             raise ValueError("its books are not the reference's")
         seconds = [here.run(form) for _ in range(trials)]
         row["fills_per_order"] = here.check()
@@ -108,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         **describe_code(options.commit),
     }
     rows, failed = [], []
-    for flow in (seed_flow(), sweep_flow()):
+    for flow in (seed_flow(), sweep_flow(), mixed_flow(passes=16)):
         for rung in [known[name] for name in names]:
             try:
                 row = measure_rung(rung, flow, options.books, options.trials)
@@ -122,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.rows.parent.mkdir(parents=True, exist_ok=True)
             with options.rows.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(common | row) + "\n")
-    for name in ("seed", "sweeps"):
+    for name in ("seed", "sweeps", "mixed"):
         print(f"\n{name}\n\n{table(rows, name)}")
     return 1 if failed else 0
 
