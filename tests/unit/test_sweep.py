@@ -1,5 +1,7 @@
 """Sweeps in memory: the markets they run, what they return, how few launches they take."""
 
+import pickle
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -82,6 +84,17 @@ def test_a_block_is_a_pure_function_of_the_plan():
         assert alone.exact_sha256(plan) == block.exact_sha256(plan)
         for name, array in block.results.items():
             np.testing.assert_array_equal(alone.results[name], array)
+
+
+def test_a_plan_can_be_sent_to_another_process():
+    plan = SweepPlan.of(DESIGN, bw.measures.stylised_facts, SMALL, paths=1, block=4)
+    sent = pickle.loads(pickle.dumps(plan))
+    machine = Machine.of("reference")
+    for number in range(plan.blocks.count):
+        here, there = run_block(plan, number, machine), run_block(sent, number, machine)
+        assert here.exact_sha256(plan) == there.exact_sha256(sent)
+        np.testing.assert_array_equal(here.paths, there.paths)
+    assert sent.describe() == plan.describe()
 
 
 def test_any_parameter_of_a_market_can_be_swept_and_does_something():

@@ -1,6 +1,7 @@
 """Run the blocks of a sweep: settings to simulations, simulations to results."""
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -93,7 +94,8 @@ class _Batch:
         ranges = [np.arange(*plan.blocks.markets(number)) for number in numbers]
         self._edges = np.cumsum([0, *map(len, ranges)]).tolist()
         markets = np.concatenate(ranges)
-        self._results = allocate(plan, len(markets))
+        self._count, self._lock = len(markets), threading.Lock()
+        self._results: dict[str, np.ndarray] = {}
         chosen = np.isin(plan.paths.markets, markets)
         self._path_markets = plan.paths.markets[chosen]
         self._paths = np.full((len(self._path_markets), plan.paths.steps), NO_VALUE, np.int64)
@@ -112,6 +114,8 @@ class _Batch:
             events = work.result()
             if self._report is not None:
                 self._report(events)
+        if not self._results:
+            self._results = allocate(self._plan, self._count)
         for number, first, stop in zip(
             self._numbers, self._edges[:-1], self._edges[1:], strict=True
         ):
@@ -119,20 +123,33 @@ class _Batch:
             results = {name: array[first:stop] for name, array in self._results.items()}
             yield Block(number, results, self._paths[own])
 
-    def _measure(self, group: Group, markets: np.ndarray, rows: Any, machine: Machine) -> int:
+    def _measure(
+        self, group: Group, markets: np.ndarray, rows: np.ndarray | slice, machine: Machine
+    ) -> int:
         """Run some markets of a group and put what is measured into `rows` of the results."""
         plan = self._plan
         simulation = _simulation(
             plan, group, markets, machine, plan.measure.series, plan.measure.every
         )
         simulation.step(group.shared["steps"], in_pieces=False)
-        for name, array in plan.measure.of_simulation(simulation).items():
-            self._results[name][rows] = array
+        found = dict(plan.measure.of_simulation(simulation))
         state = simulation.market_state()
         for name, (source, _, _) in plan.exact.items():
             # A part without any parent order has no arrays for them.
-            self._results[name][rows] = state.get(source, 0)
+            found[name] = state.get(source, np.zeros(len(markets), np.int64))
+        self._keep(rows, found)
         return int(len(markets) * group.shared["agents"] * group.shared["steps"])
+
+    def _keep(self, rows: np.ndarray | slice, found: dict[str, np.ndarray]) -> None:
+        """Take the results of some markets; those of all, in one simulation, without a copy."""
+        if isinstance(rows, slice) and rows == slice(0, self._count):
+            self._results = found
+            return
+        with self._lock:
+            if not self._results:
+                self._results = allocate(self._plan, self._count)
+        for name, array in found.items():
+            self._results[name][rows] = array
 
     def _follow(self, group: Group, rows: np.ndarray, machine: Machine) -> int:
         """Run chosen markets of a group for their prices, which need no measure."""

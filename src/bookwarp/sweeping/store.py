@@ -30,10 +30,12 @@ from bookwarp.sweeping.running import Block
 if TYPE_CHECKING:
     import xarray as xr
 
+Buffer = bytes | memoryview
+
 SUFFIX = ".zarr"
 _PARTIAL = ".partial"
 """Folder in the store where files are made before they get their names."""
-_WRITERS = 8
+_READERS = 8
 _DIGEST_HEADER = b"bookwarp sweep 1\n"
 
 
@@ -78,21 +80,21 @@ class SweepStore:
 
         Cost: all that is in the store is read.
         """
-        with ThreadPoolExecutor(_WRITERS) as pool:
+        with ThreadPoolExecutor(_READERS) as pool:
             whole = pool.map(self._is_whole, range(self.plan.blocks.count))
             return [number for number, here in enumerate(whole) if not here]
 
     def write(self, block: Block) -> None:
-        """Write a block, and then that it is there. May be done by several processes at once.
+        """Write a block, and then that it is there. Threads and processes may write at once.
 
         Raises:
             StoreError: it cannot be written; what is in the store stays as it was.
         """
-        with SignalsDeferred(), self._explained():
+        with self._explained():
             (self.path / _PARTIAL).mkdir(exist_ok=True)
             chunks = self._chunks(block)
-            with ThreadPoolExecutor(_WRITERS) as pool:
-                list(pool.map(self._put, chunks.keys(), chunks.values()))
+            for name, content in chunks.items():
+                self._put(name, content)
             marker = block.exact_sha256(self.plan) + _hash_chunks(chunks)
             self._put(_marker_file(block.number), marker)
 
@@ -156,7 +158,7 @@ class SweepStore:
         first, stop = self.plan.paths.within(*self.plan.blocks.markets(number))
         return names + [_chunk_file(PATH_PRICE, (path, 0)) for path in range(first, stop)]
 
-    def _chunks(self, block: Block) -> dict[str, bytes]:
+    def _chunks(self, block: Block) -> dict[str, memoryview]:
         """Return the files of a block: every chunk has its full size, filled up at the edges."""
         extent = self.plan.blocks.extent(block.number)
         contents = []
@@ -169,11 +171,12 @@ class SweepStore:
                 full = np.full(variable.chunk, variable.fill, variable.dtype)
                 full[tuple(slice(length) for length in extent)] = values
                 values = full
-            contents.append(np.ascontiguousarray(values, variable.dtype).tobytes())
-        contents += [np.ascontiguousarray(path, "<i8").tobytes() for path in block.paths]
-        return dict(zip(self._files(block.number), contents, strict=True))
+            contents.append(np.ascontiguousarray(values, variable.dtype))
+        contents += [np.ascontiguousarray(path, "<i8") for path in block.paths]
+        views = (array.reshape(-1).view(np.uint8).data for array in contents)
+        return dict(zip(self._files(block.number), views, strict=True))
 
-    def _put(self, name: str, content: bytes) -> None:
+    def _put(self, name: str, content: Buffer) -> None:
         """Write a file of the store, which appears whole or not at all."""
         partial = self.path / _PARTIAL / secrets.token_hex(8)
         target = self.path / name
@@ -231,7 +234,7 @@ def _chunk_file(name: str, place: tuple[int, ...]) -> str:
     return "/".join((name, "c", *map(str, place)))
 
 
-def _hash_chunks(chunks: Mapping[str, bytes]) -> bytes:
+def _hash_chunks(chunks: Mapping[str, Buffer]) -> bytes:
     """Return the SHA-256 of the files of a block."""
     hasher = hashlib.sha256()
     for content in chunks.values():
