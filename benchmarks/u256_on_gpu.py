@@ -46,7 +46,8 @@ class FlowOnGpu:
     """Orders of a flow in the memory of a GPU, and the books that they go to.
 
     Args:
-        running: an engine whose books are as many and as large as the flow wants.
+        running: an engine whose books are as many and as large as the flow wants; another such one
+            can take its place.
         flow: what comes.
         books: how many there are, a multiple of the flow's variety.
     """
