@@ -8,6 +8,7 @@ from bookwarp.engines.cuda.kernel_key import Arrangement, GpuShape, arrangements
 from bookwarp.spec.market import CallAuction
 
 ALL_TYPES = {"noise": 0.4, "momentum": 0.2, "maker": 0.2, "fundamental": 0.2}
+WORKED = {"clearing_interval": [1, 5], "parent_qty": [1000, 0], "schedule": "share"}
 GIVEN = {"agent_types": np.arange(2 * 256).reshape(2, 256) % 4}
 
 MOST_BLOCKS = {"sm_80": 32, "sm_90": 32, "sm_100": 32, "sm_120": 24}
@@ -30,6 +31,11 @@ COUNTED = {
     "makers farther away": ({"maker_half_spread": 15}, False, False),
     "wide lots": ({}, True, False),
     "everything": ({**GIVEN, "window": "following"}, True, True),
+    "waiting": ({"clearing_interval": 5}, False, False),
+    "executing": ({"parent_qty": 1000}, False, False),
+    "waiting and executing": (WORKED, False, True),
+    "everything worked": ({**GIVEN, **WORKED, "window": "following"}, True, True),
+    "paper worked": ({"stream": "paper", **WORKED}, False, False),
     "paper": ({"stream": "paper"}, False, False),
     "paper recorded": ({"stream": "paper"}, False, True),
     "paper everything": ({"stream": "paper", **GIVEN, "window": "following"}, True, True),
@@ -47,17 +53,38 @@ FOUR_A_WARP = (
     "65536 levels",
     "wide lots",
     "everything",
+    "waiting",
+    "executing",
+    "waiting and executing",
 )
-TWO_A_WARP = ("default", "recorded", "77 agents on 100 levels", "makers far away", "everything")
+TWO_A_WARP = (
+    "default",
+    "recorded",
+    "77 agents on 100 levels",
+    "makers far away",
+    "everything",
+    "waiting",
+    "everything worked",
+)
 ONE_A_WARP = (
     "default",
     "makers farther away",
     "everything",
+    "waiting and executing",
+    "paper worked",
     "paper",
     "paper recorded",
     "paper everything",
 )
-AHEAD = ("default", "recorded", "all types", "following", "everything", "paper")
+AHEAD = (
+    "default",
+    "recorded",
+    "all types",
+    "following",
+    "everything",
+    "waiting and executing",
+    "paper",
+)
 GENERAL = {
     "wide spread": ({"noise_spread": 40, "levels": 1024}, False, False),
     "wide spread following": ({"noise_spread": 40, "window": "following"}, False, False),
@@ -65,6 +92,7 @@ GENERAL = {
     "histogram in memory": ({"noise_spread": 40, "levels": 65_536}, False, False),
     "huge orders": ({"max_qty": 2**31 - 1, "noise_spread": 2**30 - 1}, True, False),
     "everything": ({"noise_spread": 40, **GIVEN, "window": "following"}, True, True),
+    "worked": ({"noise_spread": 40, **WORKED}, False, True),
 }
 
 

@@ -10,9 +10,12 @@ from emulated_kernels import needs_compiler
 from kernels_in_cpp import in_cpp, run_on_warps
 from on_device import KERNELS, force_kernel
 from parity_cases import CORNERS, build, everything
+from worked_markets import draw_worked
 
 from bookwarp.engines.cuda.engine import CudaEngine
-from bookwarp.testing.parity import assert_engines_agree
+from bookwarp.reference.engine import ReferenceEngine
+from bookwarp.spec.record import RecordPlan
+from bookwarp.testing.parity import assert_engines_agree, find_difference
 
 pytestmark = needs_compiler
 
@@ -46,6 +49,129 @@ def test_kernels_agree_at_corners(warps, corner):
     auction, steps = build("following", "default", "default", **CORNERS[corner])
     plan = everything(auction, every=3)
     assert_engines_agree(auction, steps, plan, ("reference", CudaEngine))
+
+
+# name -> (window, mix, what it adds to a small ensemble).
+WORKED = {
+    "an auction every other step": ("following", "default", {"clearing_interval": 2}),
+    "no auction at all": ("following", "default", {"clearing_interval": 2**31 - 1}),
+    "intervals differ": ("following", "runaway", {"clearing_interval": [1, 2, 3, 50]}),
+    "waiting orders clamped to the grid": (
+        "fixed",
+        "runaway",
+        {"clearing_interval": 5, "levels": 8},
+    ),
+    "lots of many steps at one price": (
+        "fixed",
+        "default",
+        {
+            "clearing_interval": [40, 39, 20, 7],
+            "max_qty": 127,
+            "market_order_prob": [0, 1, 0.1, 0.9],
+            "noise_spread": 1,
+        },
+    ),
+    "a parent that the market can serve": (
+        "following",
+        "default",
+        {"parent_qty": 50, "parent_horizon": 30},
+    ),
+    "parents that no market can serve": (
+        "fixed",
+        "default",
+        {
+            "parent_qty": 2**31 - 1,
+            "parent_side": [1, -1, 1, -1],
+            "parent_start": [0, 0, 5, 39],
+            "parent_horizon": [1, 40, 20, 2**31 - 1],
+            "levels": 9,
+        },
+    ),
+    "all schedules between auctions": (
+        "following",
+        "default",
+        {
+            "clearing_interval": [3, 1, 7, 4],
+            "parent_qty": [300, 0, 40, 1000],
+            "parent_side": [-1, 1, -1, 1],
+            "parent_start": [4, 0, 1, 0],
+            "parent_horizon": [20, 40, 33, 40],
+            "schedule": ["twap", "profile", "profile", "share"],
+            "volume_profile": [3, 0, 1, 8, 2],
+            "volume_share": 0.4,
+        },
+    ),
+    "quantities beyond 32 bits": (
+        "following",
+        "default",
+        {
+            "clearing_interval": 3,
+            "open_depth": 2**40,
+            "parent_qty": 2**31 - 1,
+            "market_order_prob": 0.5,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("corner", WORKED)
+def test_kernels_agree_on_what_waits_and_is_worked(warps, corner):
+    window, mix, changes = WORKED[corner]
+    auction, steps = build(window, "default", mix, **changes)
+    assert_engines_agree(auction, steps, everything(auction, every=3), ("reference", CudaEngine))
+
+
+@pytest.mark.parametrize("window, levels", [("fixed", 24), ("following", 17)])
+def test_kernels_agree_on_markets_drawn_at_random(warps, window, levels):
+    for seed in range(6):
+        auction = draw_worked(seed, levels=levels, window=window)
+        plan = everything(auction, every=2)
+        assert_engines_agree(auction, 60, plan, ("reference", CudaEngine))
+
+
+def test_the_stream_of_the_paper_waits_and_is_worked(warps):
+    for seed in range(2):
+        auction = draw_worked(seed, stream="paper")
+        assert_engines_agree(auction, 40, everything(auction), ("reference", CudaEngine))
+
+
+@pytest.mark.parametrize("cuts", [(1,) * 30, (7, 1, 5, 17), (2, 2, 1, 25)])
+def test_pieces_that_end_between_auctions_are_the_whole(warps, cuts):
+    for seed in (0, 1):
+        auction = draw_worked(seed)
+        whole = ReferenceEngine(auction, RecordPlan())
+        whole.run(30, {})
+        running = CudaEngine(auction, RecordPlan())
+        for steps in cuts:
+            running.run(steps, {})
+        assert find_difference(whole.read_state(), {}, running.read_state(), {}) is None
+
+
+def test_a_state_between_auctions_is_taken_up_from_the_reference(warps):
+    auction = draw_worked(3)
+    running, whole = ReferenceEngine(auction, RecordPlan()), ReferenceEngine(auction, RecordPlan())
+    whole.run(33, {})
+    for engine, steps in ((CudaEngine, 4), (ReferenceEngine, 7), (CudaEngine, 1), (CudaEngine, 21)):
+        following = engine(auction, RecordPlan())
+        following.write_state(running.read_state())
+        following.run(steps, {})
+        running = following
+    assert find_difference(whole.read_state(), {}, running.read_state(), {}) is None
+
+
+def test_lots_may_wait_in_a_market_that_has_just_cleared(warps):
+    # No run leaves them there, but a learner that sets markets back may.
+    auction = draw_worked(5)
+    state = ReferenceEngine(auction, RecordPlan()).read_state()
+    state.waiting_buy[:, ::3], state.waiting_sell[:, 1::3] = 7, 5
+    found = []
+    for engine in (ReferenceEngine, CudaEngine):
+        running = engine(auction, RecordPlan())
+        running.write_state(state)
+        running.run(2, {})
+        running.run(9, {})
+        found.append(running.read_state())
+    assert find_difference(found[0], {}, found[1], {}) is None
 
 
 def test_ptx_without_a_form_is_an_error():

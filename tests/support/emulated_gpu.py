@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from emulated_extras import PlainExtras
 from plain_model import PlainMarket, splitmix64
 
 from bookwarp.engines.cuda import engine, part
-from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS, scalars_pitch
+from bookwarp.engines.cuda.layout import MARKET, ROWS, scalar_names, scalars_pitch
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import EngineError
 
@@ -129,7 +130,9 @@ def array_at(address, dtype, *shape):
     return np.frombuffer(block, dtype).reshape(shape)
 
 
-def run_kernel(key, markets, books, scalars, types, rows, scratch, count, first_step, steps):
+def run_kernel(
+    key, markets, books, scalars, types, rows, scratch, count, first_step, steps, extras
+):
     """Do what the kernels of `key` do, to the memory at the addresses that they are given."""
     assert (rows != 0) == key.recording
     assert (types != 0) == key.given_types
@@ -137,15 +140,18 @@ def run_kernel(key, markets, books, scalars, types, rows, scratch, count, first_
     assert all(isinstance(each, np.uint32) for each in (count, first_step, steps))
     parameters = array_at(markets, MARKET, int(count))
     book = array_at(books, key.lots, int(count), key.levels)
-    state = array_at(scalars, np.int64, len(SCALARS), scalars_pitch(int(count)))
+    names = scalar_names(key.executes)
+    state = array_at(scalars, np.int64, len(names), scalars_pitch(int(count)))
     pitch = -(-key.agents // 64) * 64
     given = array_at(types, np.uint8, int(count), pitch) if types else None
     recorder = Recorder(array_at(rows, ROWS, 1)[0], int(count), key.levels) if rows else None
+    beside = PlainExtras(key, extras, int(count), array_at)
     for market in range(int(count)):
-        own = Scalars(state[:, market])
+        own = Scalars(names, state[:, market])
         plain = take_up(key, parameters[market], book[market], own)
         plain.types = types_of(key, parameters[market], None if given is None else given[market])
         plain.steps = int(first_step)
+        beside.take_up(plain, market, parameters[market], own)
         row = 0
         for _ in range(int(steps)):
             plain.step()
@@ -153,19 +159,21 @@ def run_kernel(key, markets, books, scalars, types, rows, scratch, count, first_
                 recorder.record(row, market, int(parameters[market]["book_row"]), plain)
                 row += 1
         put_down(plain, book[market], own)
+        beside.put_down(plain, market, own)
 
 
 class Scalars:
     """The scalars of one market by name."""
 
-    def __init__(self, values):
+    def __init__(self, names, values):
+        self.names = names
         self.values = values
 
     def __getitem__(self, name):
-        return self.values[SCALARS.index(name)]
+        return self.values[self.names.index(name)]
 
     def __setitem__(self, name, value):
-        self.values[SCALARS.index(name)] = value
+        self.values[self.names.index(name)] = value
 
 
 def probability_of(key, row):

@@ -12,6 +12,8 @@ from bookwarp.engines.cuda.compile import join_sources
 from bookwarp.engines.cuda.part import grid_of
 
 _MULTIPROCESSORS = 2
+_MARKET_COUNT = 6
+"""Which of the arguments of a kernel."""
 _ADD_FROM_BELOW = (
     "{{ .reg .pred inside; .reg .b32 below; shfl.sync.up.b32 below|inside, %0, %1, {}, 0xFFFFFFFF; "
     "@inside add.s32 %0, %0, below; }}"
@@ -57,13 +59,13 @@ def in_cpp(source: str) -> str:
 
 
 def run_on_warps(key, *arguments) -> None:
-    """Launch the kernel of a key: addresses, then numbers of markets and steps as uint32.
+    """Launch the kernel of a key on what a launch on a GPU is given.
 
     Raises:
         AssertionError: the threads of a warp did not keep together.
     """
     code = EmulatedCode(_FROM_BELOW + in_cpp(join_sources(key)))
-    grid = grid_of(key, int(arguments[-3]), _MULTIPROCESSORS)
+    grid = grid_of(key, int(arguments[_MARKET_COUNT]), _MULTIPROCESSORS)
     code.get_kernel(key.entry)(grid, key.block, *arguments)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from bookwarp.engines.cuda.gpu import Gpu, Memory
-from bookwarp.engines.cuda.layout import SCALARS, scalars_pitch
+from bookwarp.engines.cuda.layout import scalars_pitch
 from bookwarp.engines.cuda.part import Part
 
-# name of the array -> which of SCALARS
+# name of the array -> which of the scalars
 _SCALARS = {
     "last_price": "last",
     "volume": "volume",
@@ -20,6 +20,11 @@ _SCALARS = {
     "pruned_ask": "pruned_ask",
     "best_bid_level": "best_bid",
     "best_ask_level": "best_ask",
+    "execution_waiting": "own_waiting",
+    "execution_filled": "own_filled",
+    "execution_cost": "own_cost",
+    "arrival_mid2": "arrival_mid2",
+    "start_volume": "start_volume",
 }
 
 _WIDE = np.dtype(np.int64)
@@ -133,12 +138,15 @@ def device_arrays(part: Part, levels: int) -> dict[str, DeviceArray]:
 
     "book" is signed lots, [market, level]: buys positive, sells negative. The others are [market],
     as the properties of `Run` are; "best_bid_level" is -1 and "best_ask_level" is `levels` where a
-    side is empty.
+    side is empty. "waiting_buy" and "waiting_sell", lots [market, level], are there where lots can
+    wait, and what is of execution agents where there are any.
     """
-    markets = part.slice.count
+    markets, names = part.slice.count, part.scalar_names
     arrays = {}
     for name, scalar in _SCALARS.items():
-        offset = SCALARS.index(scalar) * scalars_pitch(markets) * _WIDE.itemsize
-        arrays[name] = DeviceArray(part.scalars, offset, (markets,), _WIDE)
-    arrays["book"] = DeviceArray(part.book, 0, (markets, levels), part.lots)
+        if scalar in names:
+            offset = names.index(scalar) * scalars_pitch(markets) * _WIDE.itemsize
+            arrays[name] = DeviceArray(part.scalars, offset, (markets,), _WIDE)
+    for name, memory in {"book": part.book, **part.extras.waiting}.items():
+        arrays[name] = DeviceArray(memory, 0, (markets, levels), part.lots)
     return arrays

@@ -15,11 +15,14 @@ _HEADERS = (
     "layout",
     "random",
     "counters",
+    "sides",
     "agents",
     "draws",
     "orders",
     "auction",
+    "waiting",
     "step",
+    "execution",
     "record",
 )
 _STANDARD = "c++17"

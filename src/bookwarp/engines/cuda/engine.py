@@ -17,7 +17,14 @@ from bookwarp.engines.cuda.kernel_key import (
     choose_key,
     largest_orders,
 )
-from bookwarp.engines.cuda.layout import SCALARS, lay_out_markets, read_out_state
+from bookwarp.engines.cuda.layout import (
+    WAITING_SIDES,
+    lay_out_markets,
+    lay_out_parents,
+    lay_out_profile,
+    read_out_state,
+    scalar_names,
+)
 from bookwarp.engines.cuda.part import Part, part_nbytes, split_markets
 from bookwarp.engines.cuda.tuned import recall_choice
 from bookwarp.engines.cuda.variants import equivalent_keys, find_key
@@ -64,18 +71,21 @@ class CudaEngine:
         reason = unavailable_reason()
         if reason is not None:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
-        if auction.has_waiting_orders or auction.has_execution_agents:
-            raise EngineError(
-                "the cuda engine runs no clearing_interval above 1 and no parent orders: use "
-                "engine 'cpu'"
-            )
         numbers = check_devices(devices, cuda_stream)
         self.auction, self.plan = auction, plan
         self._type_counts = auction.type_counts()
         self._keys: dict[tuple[bool, bool], KernelKey] = {}
         self._lots_per_step = auction.agents * largest_orders(auction)
         markets = lay_out_markets(auction, self._type_counts, plan)
-        slices = split_markets(markets, auction.agent_types, plan, len(numbers))
+        executes = auction.has_execution_agents
+        slices = split_markets(
+            markets,
+            auction.agent_types,
+            plan,
+            len(numbers),
+            lay_out_parents(auction) if executes else None,
+            lay_out_profile(auction) if executes else None,
+        )
         self.gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
         self.shape = GpuShape(
             sum(gpu.multiprocessors for gpu in self.gpus),
@@ -133,14 +143,16 @@ class CudaEngine:
     def read_state(self) -> State:
         """Return the state in host memory, once all steps are done."""
         self.wait()
-        books, scalars = zip(*(part.read() for part in self._parts), strict=True)
-        return read_out_state(self._step, list(books), list(scalars))
+        books, scalars, waiting = zip(*(part.read() for part in self._parts), strict=True)
+        waits = [sides for sides in waiting if sides is not None]
+        return read_out_state(self._step, list(books), list(scalars), waits)
 
     def read_scalars(self) -> dict[str, np.ndarray]:
         """Return the scalars of the state in host memory, int64 [market], once steps are done."""
         self.wait()
         found = [part.read_scalars()[:, : part.slice.count] for part in self._parts]
-        joined = dict(zip(SCALARS, np.concatenate(found, axis=1), strict=True))
+        names = scalar_names(self.auction.has_execution_agents)
+        joined = dict(zip(names, np.concatenate(found, axis=1), strict=True))
         shapes = array_shapes(self.auction)
         return {name: joined[name].copy() for name, shape in shapes.items() if len(shape) == 1}
 
@@ -158,9 +170,13 @@ class CudaEngine:
                 f"holds {state.bid[market, level]} lots to buy and {state.ask[market, level]} to "
                 f"sell: no auction leaves such a book"
             )
+        sides = [state.bid.sum(axis=1), state.ask.sum(axis=1)]
+        if self.auction.has_waiting_orders:
+            waiting = (getattr(state, name).sum(axis=1) for name in WAITING_SIDES)
+            sides = [rests + waits for rests, waits in zip(sides, waiting, strict=True)]
         self.wait()
         self._step = state.step
-        most = np.maximum(state.bid.sum(axis=1), state.ask.sum(axis=1))
+        most = np.maximum(*sides)
         self._narrow_until = state.step + self._steps_of_narrow_lots(most)
         narrow = self._narrow_until > state.step
         self._write(state, _NARROW if narrow else _WIDE)
@@ -313,9 +329,10 @@ class CudaEngine:
         """Return for how many steps no side of a book can pass 2**31 - 1 lots.
 
         Args:
-            lots: on the larger side of every book now, int64 [market].
+            lots: on the larger side of every book now, with what waits, int64 [market].
         """
-        return int(((_NARROW_MOST - lots) // self._lots_per_step).min())
+        most = _NARROW_MOST - self.auction.per_market("parent_qty").astype(np.int64)
+        return int(((most - lots) // self._lots_per_step).min())
 
 
 def free_device_bytes(devices: Any) -> list[int]:

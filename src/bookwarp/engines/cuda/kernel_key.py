@@ -62,6 +62,10 @@ class KernelKey:
     following: bool
     paper: bool
     recording: bool
+    waits: bool
+    """Whether some market clears less often than every step."""
+    executes: bool
+    """Whether some market has an execution agent."""
     draws_ahead: bool
     """Whether a second warp draws for the next step."""
     blocks_per_sm: int
@@ -114,6 +118,8 @@ class KernelKey:
             "FOLLOWING": int(self.following),
             "PAPER": int(self.paper),
             "RECORDING": int(self.recording),
+            "WAITS": int(self.waits),
+            "EXECUTES": int(self.executes),
             "DRAWS_AHEAD": int(self.draws_ahead),
             "HISTOGRAM_IN_SHARED": int(self.scratch_bytes == 0),
             "BLOCKS_PER_SM": self.blocks_per_sm,
@@ -175,6 +181,8 @@ def choose_key(
         following=auction.window is Window.FOLLOWING,
         paper=paper,
         recording=recording,
+        waits=auction.has_waiting_orders,
+        executes=auction.has_execution_agents,
         draws_ahead=ahead,
         blocks_per_sm=min(blocks, shape.most_blocks),
         unroll_rounds=unroll,
@@ -224,7 +232,10 @@ def _blocks_per_sm(
     if arrangement.draws_ahead:
         return 8
     blocks = auction.markets / arrangement.markets_per_warp / shape.multiprocessors
-    return 16 if wide_lots or auction.stream is Stream.PAPER or blocks <= 16 else 32
+    if wide_lots or auction.stream is Stream.PAPER or blocks <= 16:
+        return 16
+    # What waits, and what is worked of a parent order, takes registers too: they would spill.
+    return 24 if auction.has_waiting_orders or auction.has_execution_agents else 32
 
 
 def _rounds_and_most(auction: CallAuction, together: int) -> tuple[int, int]:

@@ -6,10 +6,11 @@ import numpy as np
 
 from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
 from bookwarp.spec.codes import MIXED_TYPES, AgentType, Stream
+from bookwarp.spec.execution import cumulative_profile, share_units
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import market_keys, paper_hash_limit, probability_threshold
 from bookwarp.spec.record import BOOK, SERIES, RecordPlan
-from bookwarp.spec.state import STATE_LAYOUT, State
+from bookwarp.spec.state import EXECUTION_LAYOUT, State
 
 MARKET = np.dtype(
     [
@@ -28,15 +29,20 @@ MARKET = np.dtype(
         ("book_row", np.int32),
         ("wide", np.uint32),
         ("two_max_qty", np.uint32),
+        ("clearing_interval", np.uint32),
     ],
     align=True,
 )
 
+_QUOTES = ("best_bid", "best_ask")
+"""Scalars that follow from the book, and are no part of a state."""
 SCALARS = (
     *("last", "prev_mid2", "base", "volume", "trades", "pruned_bid", "pruned_ask"),
-    *("best_bid", "best_ask"),
+    *_QUOTES,
 )
 """Arrays int64 [market] in the memory for scalars, in this order, `scalars_pitch` entries apart."""
+EXECUTION_SCALARS = tuple(EXECUTION_LAYOUT)
+"""What comes behind them where there are execution agents."""
 _SCALARS_PITCH = 32
 
 BOOK_SIDES = ("book_bid", "book_ask")
@@ -47,9 +53,25 @@ ROWS = np.dtype(
     align=True,
 )
 
-STRUCTURES = {"Market": MARKET, "Rows": ROWS}
+PARENT = np.dtype(
+    [
+        ("share", np.uint64),
+        ("qty", np.uint32),
+        ("side", np.int32),
+        ("start", np.uint32),
+        ("horizon", np.uint32),
+        ("schedule", np.uint32),
+        ("pad", np.uint32),
+    ],
+    align=True,
+)
 
-_KEPT = tuple(name for name, (dims, _, _) in STATE_LAYOUT.items() if dims == ("market",))
+WAITING_SIDES = ("waiting_buy", "waiting_sell")
+
+EXTRAS = np.dtype([(name, np.uint64) for name in (*WAITING_SIDES, "parents", "profile")])
+
+STRUCTURES = {"Market": MARKET, "Rows": ROWS, "Parent": PARENT, "Extras": EXTRAS}
+
 _NOT_RECORDED = -1
 _NOBODY = len(MIXED_TYPES)
 """Type of what fills up a row of types; it sends nothing."""
@@ -58,7 +80,7 @@ _NOBODY = len(MIXED_TYPES)
 def layout_assertions() -> str:
     """Return C++ that does not compile unless the structures lie in memory as the dtypes say."""
     checks = []
-    for number, name in enumerate(SCALARS):
+    for number, name in enumerate((*SCALARS, *EXECUTION_SCALARS)):
         says = f'"{name} is not number {number} of SCALARS in layout.py");'
         checks.append(f"static_assert((int)Scalar::{name} == {number}, {says}\n")
     checks.append(
@@ -91,7 +113,7 @@ def assert_layouts(structures: Mapping[str, np.dtype]) -> str:
 def lay_out_markets(auction: CallAuction, type_counts: np.ndarray, plan: RecordPlan) -> np.ndarray:
     """Return the parameters of every market as the kernels read them, MARKET [market]."""
     rows = np.zeros(auction.markets, MARKET)
-    for name in ("seed", "open_price", "max_qty", "noise_spread"):
+    for name in ("seed", "open_price", "max_qty", "noise_spread", "clearing_interval"):
         rows[name] = auction.per_market(name)
     rows["market_id"] = auction.market_ids
     rows["key"] = market_keys(auction.per_market("seed"), auction.market_ids)
@@ -113,6 +135,22 @@ def lay_out_markets(auction: CallAuction, type_counts: np.ndarray, plan: RecordP
     return rows
 
 
+def lay_out_parents(auction: CallAuction) -> np.ndarray:
+    """Return the parent orders of all markets as the kernels read them, PARENT [market]."""
+    rows = np.zeros(auction.markets, PARENT)
+    for name in ("qty", "side", "start", "horizon"):
+        rows[name] = auction.per_market(f"parent_{name}")
+    rows["schedule"] = auction.per_market("schedule")
+    rows["share"] = share_units(auction.per_market("volume_share"))
+    return rows
+
+
+def lay_out_profile(auction: CallAuction) -> np.ndarray:
+    """Return the number of points of the volume profile, then its cumulative weights, uint32."""
+    weights = cumulative_profile(auction.volume_profile)
+    return np.concatenate(([len(weights) - 1], weights)).astype(np.uint32)
+
+
 def lay_out_types(types: np.ndarray) -> np.ndarray:
     """Return agent types in rows of a multiple of 64, filled up, uint8 [market, agent]."""
     markets, agents = types.shape
@@ -131,8 +169,13 @@ def scalars_pitch(markets: int) -> int:
     return -(-markets // _SCALARS_PITCH) * _SCALARS_PITCH
 
 
+def scalar_names(executes: bool) -> tuple[str, ...]:
+    """Return what the scalars of an ensemble are: with execution agents, or without any."""
+    return (*SCALARS, *EXECUTION_SCALARS) if executes else SCALARS
+
+
 def lay_out_scalars(state: State) -> np.ndarray:
-    """Return all of a state that is not the book, int64 [SCALARS, pitch]."""
+    """Return all of a state that has no levels, int64 [scalar, pitch]."""
     markets, levels = state.bid.shape
     bids, asks = state.bid > 0, state.ask > 0
     highest = levels - 1 - np.argmax(bids[:, ::-1], axis=1)
@@ -140,14 +183,24 @@ def lay_out_scalars(state: State) -> np.ndarray:
         "best_bid": np.where(bids.any(axis=1), highest, -1),
         "best_ask": np.where(asks.any(axis=1), np.argmax(asks, axis=1), levels),
     }
-    arrays = np.zeros((len(SCALARS), scalars_pitch(markets)), np.int64)
-    for array, name in zip(arrays, SCALARS, strict=True):
+    names = scalar_names(len(state.own_filled) > 0)
+    arrays = np.zeros((len(names), scalars_pitch(markets)), np.int64)
+    for array, name in zip(arrays, names, strict=True):
         array[:markets] = best[name] if name in best else getattr(state, name)
     return arrays
 
 
-def read_out_state(step: int, books: list[np.ndarray], scalars: list[np.ndarray]) -> State:
-    """Return the state in consecutive blocks of books and scalars; the inverse of the above."""
+def read_out_state(
+    step: int, books: list[np.ndarray], scalars: list[np.ndarray], waiting: list[np.ndarray]
+) -> State:
+    """Return the state in consecutive blocks of what the above lay out; their inverse.
+
+    Args:
+        step: steps done.
+        books: signed lots, [market, level].
+        scalars: int64 [scalar, pitch].
+        waiting: lots that wait, [side, market, level]; none where nothing can wait.
+    """
     counts = [len(book) for book in books]
     shape = (sum(counts), books[0].shape[1])
     bid, ask = np.empty(shape, np.int64), np.empty(shape, np.int64)
@@ -159,5 +212,10 @@ def read_out_state(step: int, books: list[np.ndarray], scalars: list[np.ndarray]
         np.maximum(ask[part], 0, out=ask[part])
         first += len(book)
     each = [arrays[:, :count] for arrays, count in zip(scalars, counts, strict=True)]
-    kept = dict(zip(SCALARS, np.concatenate(each, axis=1), strict=True))
-    return State(step, bid=bid, ask=ask, **{name: kept[name].copy() for name in _KEPT})
+    together = np.concatenate(each, axis=1)
+    names = scalar_names(len(together) > len(SCALARS))
+    kept = {name: together[names.index(name)].copy() for name in names if name not in _QUOTES}
+    if waiting:
+        sides = np.concatenate(waiting, axis=1).astype(np.int64)
+        kept |= dict(zip(WAITING_SIDES, sides, strict=True))
+    return State(step, bid=bid, ask=ask, **kept)

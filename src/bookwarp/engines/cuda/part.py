@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from bookwarp.engines.cuda.compile import load_kernel
+from bookwarp.engines.cuda.extras import Extras, extras_nbytes, upload
 from bookwarp.engines.cuda.gpu import Gpu, Memory
 from bookwarp.engines.cuda.kept_rows import KeptRows
 from bookwarp.engines.cuda.kernel_key import KernelKey
 from bookwarp.engines.cuda.layout import (
     MARKET,
     ROWS,
-    SCALARS,
     lay_out_book,
     lay_out_scalars,
     lay_out_types,
+    scalar_names,
     scalars_pitch,
 )
 from bookwarp.engines.cuda.rows import (
@@ -43,6 +44,9 @@ class Slice:
     first_book: int
     books: int
     """Which of the recorded books are theirs: `first_book` and `books` - 1 more."""
+    parents: np.ndarray | None = None
+    profile: np.ndarray | None = None
+    """PARENT [market], and what `lay_out_profile` returns; None without execution agents."""
 
     @property
     def count(self) -> int:
@@ -61,7 +65,12 @@ class Slice:
 
 
 def split_markets(
-    markets: np.ndarray, types: np.ndarray | None, plan: RecordPlan, parts: int
+    markets: np.ndarray,
+    types: np.ndarray | None,
+    plan: RecordPlan,
+    parts: int,
+    parents: np.ndarray | None = None,
+    profile: np.ndarray | None = None,
 ) -> list[Slice]:
     """Cut an ensemble into parts of as equal a number of markets as can be, none without any."""
     parts = min(parts, len(markets))
@@ -73,8 +82,9 @@ def split_markets(
         own = markets[first:stop].copy()
         own["book_row"][own["book_row"] >= 0] -= books[part]
         own_types = None if types is None else types[first:stop]
+        own_parents = None if parents is None else parents[first:stop]
         count = books[part + 1] - books[part]
-        slices.append(Slice(first, stop, own, own_types, books[part], count))
+        slices.append(Slice(first, stop, own, own_types, books[part], count, own_parents, profile))
     return slices
 
 
@@ -114,10 +124,13 @@ class Part:
         self._plan = plan
         self._levels = state.bid.shape[1]
         self._count = np.uint32(markets.count)
-        self._markets = _upload(gpu, markets.markets)
-        self._types = None if markets.types is None else _upload(gpu, lay_out_types(markets.types))
-        self.scalars = Memory(gpu, scalars_nbytes(markets.count))
+        self._markets = upload(gpu, markets.markets)
+        self._types = None if markets.types is None else upload(gpu, lay_out_types(markets.types))
+        self.scalar_names = scalar_names(markets.parents is not None)
+        self.scalars = Memory(gpu, scalars_nbytes(markets.count, len(self.scalar_names)))
         self.book, self.lots = self._allocate_book(lots), lots
+        waiting = (markets.count, self._levels) if len(state.waiting_buy) else None
+        self.extras = Extras(gpu, waiting, lots, markets.parents, markets.profile)
         self._scratch: Memory | None = None
         self._prepared: dict[KernelKey, _Prepared] = {}
         self._row_shapes = row_shapes(plan, markets.count, markets.books, self._levels)
@@ -133,19 +146,27 @@ class Part:
         own = self.slice.of_state(state)
         if lots != self.lots:
             self.book, self.lots = self._allocate_book(lots), lots
+            self.extras.allocate(lots)
             self._prepared.clear()
             self._scratch = None
         self.gpu.write(self.book, lay_out_book(own, lots))
         self.gpu.write(self.scalars, lay_out_scalars(own))
+        self.extras.write(own)
 
-    def read(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the signed books, lots [market, level], and scalars, int64 [SCALARS, pitch]."""
+    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the state.
+
+        Returns:
+            The signed books, lots [market, level]; scalars, int64 [scalar, pitch]; and what waits,
+            lots [side, market, level], or None.
+        """
         book = np.empty((self.slice.count, self._levels), self.lots)
-        return self.gpu.read(self.book, book), self.read_scalars()
+        return self.gpu.read(self.book, book), self.read_scalars(), self.extras.read()
 
     def read_scalars(self) -> np.ndarray:
-        """Return the scalars alone, int64 [SCALARS, pitch]."""
-        scalars = np.empty((len(SCALARS), scalars_pitch(self.slice.count)), np.int64)
+        """Return the scalars alone, int64 [scalar, pitch]."""
+        shape = len(self.scalar_names), scalars_pitch(self.slice.count)
+        scalars = np.empty(shape, np.int64)
         return self.gpu.read(self.scalars, scalars)
 
     def prepare(self, key: KernelKey) -> None:
@@ -181,6 +202,7 @@ class Part:
             self._count,
             np.uint32(step),
             np.uint32(steps),
+            self.extras.pointer,
         )
 
     def _allocate_book(self, lots: np.dtype) -> Memory:
@@ -239,7 +261,10 @@ def part_nbytes(
     types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
     each = MARKET.itemsize + key.levels * key.lots.itemsize
     scratch = grid_of(key, markets.count, multiprocessors) * key.scratch_bytes
-    state = markets.count * each + scalars_nbytes(markets.count)
+    names = scalar_names(key.executes)
+    state = markets.count * each + scalars_nbytes(markets.count, len(names))
+    waiting = key.waits * markets.count * key.levels * key.lots.itemsize
+    state += extras_nbytes(waiting, markets.parents, markets.profile)
     if kept_rows is not None:
         rows = kept_rows * (row + ROWS.itemsize) + ROWS.itemsize
     else:
@@ -247,12 +272,6 @@ def part_nbytes(
     return state + types + scratch + rows
 
 
-def scalars_nbytes(markets: int) -> int:
-    """Return the memory of all scalars of some markets."""
-    return len(SCALARS) * scalars_pitch(markets) * 8
-
-
-def _upload(gpu: Gpu, array: np.ndarray) -> Memory:
-    memory = Memory(gpu, array.nbytes)
-    gpu.write(memory, array)
-    return memory
+def scalars_nbytes(markets: int, names: int) -> int:
+    """Return the memory of as many scalars of some markets."""
+    return names * scalars_pitch(markets) * 8

@@ -6,14 +6,31 @@ enum Type : uint32 { NOISE, MOMENTUM, MAKER, FUNDAMENTAL, NOBODY };
 // slots, these are put in the middle.
 constexpr int32 MID_LANE = MAKERS_APART ? GROUP / 2 - 1 : CENTER;
 
-// What a step adds to the book: limit orders by slot, marketable orders at the edges.
+// What an execution agent has in an auction: lots at the edge of the grid, to buy (side 1) or to sell
+// (-1). They are filled last of their level, and what is not filled of them is cancelled.
+struct Child {
+    uint32 lots;
+    int32 side;
+
+    // Cancel what is left of it at a level of the cleared book; returns how much.
+    DEVICE_MEMBER uint32 cancel(int32 level, Lots& resting) const {
+        if (level != (side > 0 ? LEVELS - 1 : 0)) return 0;
+        Lots left = side > 0 ? resting : -resting;
+        Lots cancelled = left > 0 ? min((Lots)lots, left) : 0;
+        resting -= side > 0 ? cancelled : -cancelled;
+        return (uint32)cancelled;
+    }
+};
+
+// What an auction adds to the book: limit orders by slot, marketable orders at the edges.
 struct Counted {
-    // Lane MID_LANE + d: the lots of limit orders at offset d from the mid, all of them in the low
-    // half, buys in the high half.
-    uint32 slots;
+    Sides slots;  // lane MID_LANE + d: limit orders at offset d from the mid
     int32 mid2;   // half ticks
     Lots top;     // marketable buys, at LEVELS - 1
     Lots bottom;  // marketable sells, at 0
+#if EXECUTES
+    Child child;  // part of these
+#endif
 };
 
 // What agents see, in half ticks from base; ret and pull are -1, 0 or 1.

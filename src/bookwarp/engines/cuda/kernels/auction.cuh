@@ -8,6 +8,9 @@ struct Outcome {
     Lots volume;
     int32 best_bid;  // level, -1 if there is none
     int32 best_ask;  // level, LEVELS if there is none
+#if EXECUTES
+    uint32 unfilled;  // of the execution agent's order, cancelled
+#endif
 };
 
 DEVICE Lots shift_up(Lots value, uint32 by, uint32 lane) {
@@ -232,6 +235,9 @@ DEVICE bool clear_range(Lots* book, const Incoming& incoming, int32 low, int32 h
         left -= sell - filled(outcome.volume, supply_below + sold - sell, sell);
         demand_left -= from_lane(bought, LANES - 1);
         supply_below += from_lane(sold, LANES - 1);
+#if EXECUTES
+        outcome.unfilled += __reduce_max_sync(ALL_LANES, incoming.child().cancel(level, left));
+#endif
         if (level <= high) book[level] = left;
         uint32 bids = __ballot_sync(ALL_LANES, left > 0);
         uint32 asks = __ballot_sync(ALL_LANES, left < 0);

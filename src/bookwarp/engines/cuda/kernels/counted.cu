@@ -12,11 +12,6 @@
 // no shuffle against a warp that has split. Groups go through a step together; what only one of
 // them needs and takes a whole warp (`far` below) is done for one after the other.
 
-DEVICE void add_lots(uint32 lots, Lots& buy, Lots& sell) {
-    buy += lots >> 16;
-    sell += (lots & 0xFFFF) - (lots >> 16);
-}
-
 DEVICE void add_marketable(const Counted& sent, int32 level, Lots& buy, Lots& sell) {
     if (level == LEVELS - 1) buy += sent.top;
     if (level == 0) sell += sent.bottom;
@@ -26,9 +21,15 @@ DEVICE void add_marketable(const Counted& sent, int32 level, Lots& buy, Lots& se
 struct CountedIncoming {
     Counted sent;
     int32 reach;
+#if WAITS
+    WaitingRows earlier;  // what waits since an earlier launch; null if nothing does
+#endif
 
     DEVICE_MEMBER Lots at_top() const { return sent.top; }
     DEVICE_MEMBER Lots at_bottom() const { return sent.bottom; }
+#if EXECUTES
+    DEVICE_MEMBER Child child() const { return sent.child; }
+#endif
 
     // Resting plus incoming lots of a level of the book, none above `high`.
     DEVICE_MEMBER void load(const Lots* book, int32 level, int32 high, Lots& buy, Lots& sell) const {
@@ -36,6 +37,9 @@ struct CountedIncoming {
         buy = positive(resting), sell = positive(-resting);
         add_lots(limit_lots<LANES>(sent, reach, level), buy, sell);
         add_marketable(sent, level, buy, sell);
+#if WAITS
+        if (earlier.buy && level <= high) buy += earlier.buy[level], sell += earlier.sell[level];
+#endif
         if (level > high) buy = sell = 0;
     }
 };
@@ -96,7 +100,7 @@ struct Held {
 DEVICE bool clear_held(Held& held, const Counted& sent, const Rules& rules, const Agreed& agreed,
                        bool enough, uint32 lane, Outcome& outcome) {
     int32 level = held.level_of(lane);
-    uint32 lots[LEVELS_A_LANE];
+    Sides lots[LEVELS_A_LANE];
     if (__any_sync(ALL_LANES, held.clamps(sent.mid2 >> 1, rules.reach))) {
 #pragma unroll
         for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
@@ -119,13 +123,22 @@ DEVICE bool clear_held(Held& held, const Counted& sent, const Rules& rules, cons
         if (held.first == 0) below = 0;
     }
     enough &= clear_window(buy, sell, held.first, above, below, lane, outcome);
+#if EXECUTES
+    uint32 unfilled = 0;  // none beyond the lanes: all that waits there is filled if these are enough
+#endif
     bool bids[LEVELS_A_LANE], asks[LEVELS_A_LANE];
 #pragma unroll
     for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
         Lots left = buy[i] - sell[i];
+#if EXECUTES
+        unfilled += sent.child.cancel(level + i, left);
+#endif
         if (enough) held.resting[i] = left;
         bids[i] = left > 0, asks[i] = left < 0;
     }
+#if EXECUTES
+    outcome.unfilled = __any_sync(ALL_LANES, unfilled > 0) ? sum_group(unfilled) : 0;
+#endif
     int32 bid = highest_level(bids), ask = lowest_level(asks);
     outcome.best_bid = bid >= 0 ? held.first + bid : -1;
     outcome.best_ask = ask >= 0 ? held.first + ask : LEVELS;
@@ -133,32 +146,78 @@ DEVICE bool clear_held(Held& held, const Counted& sent, const Rules& rules, cons
 }
 
 // The value that a group has in all its lanes, in all lanes of the warp.
-DEVICE int32 of_group(int32 value, uint32 group) {
+template <class Value>
+DEVICE Value of_group(Value value, uint32 group) {
     return __shfl_sync(ALL_LANES, value, group * GROUP);
 }
 
-// Clear the auction of one group's market by the whole warp, the book in memory.
-SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 best_bid,
-                         int32 best_ask, uint32 group) {
+// What comes to one group's market, in all lanes of the warp.
+DEVICE CountedIncoming incoming_of_group(const Market& market, const Counted& sent, uint32 group) {
     uint32 thread = threadIdx.x;
-    CountedIncoming incoming;
-    int32 reach = incoming.reach = rules_of(market).reach;
+    CountedIncoming incoming = {};
+    incoming.reach = rules_of(market).reach;
     incoming.sent.mid2 = of_group(sent.mid2, group);
-    incoming.sent.top = of_group(sent.top, group);  // a step's lots fit 16 bits
-    incoming.sent.bottom = of_group(sent.bottom, group);
-    incoming.sent.slots = __shfl_sync(ALL_LANES, sent.slots, group * GROUP + thread % GROUP);
-    if (thread >= GROUP) incoming.sent.slots = 0;
-    int32 nearest = incoming.sent.mid2 >> 1;
+    incoming.sent.top = of_group((Marketable)sent.top, group);
+    incoming.sent.bottom = of_group((Marketable)sent.bottom, group);
+#if EXECUTES
+    incoming.sent.child = {of_group(sent.child.lots, group), of_group(sent.child.side, group)};
+#endif
+    incoming.sent.slots = from_lane_of(LANES, sent.slots, group * GROUP + thread % GROUP);
+    if (thread >= GROUP) incoming.sent.slots = {};
+    return incoming;
+}
+
+// Clear the auction of one group's market by the whole warp, the book in memory; all of it if there
+// are lots in `earlier`, which are gone then.
+SELDOM Outcome clear_far(Lots* book, const Market& market, Counted sent, int32 best_bid,
+                         int32 best_ask,
+#if WAITS
+                         WaitingRows earlier,
+#endif
+                         uint32 group) {
+    uint32 thread = threadIdx.x;
+    CountedIncoming incoming = incoming_of_group(market, sent, group);
+    int32 reach = incoming.reach, nearest = incoming.sent.mid2 >> 1;
     best_bid = of_group(best_bid, group), best_ask = of_group(best_ask, group);
     int32 low = min(max(nearest - reach, 0), min(LEVELS - 1, best_ask));
     int32 high = max(min(nearest + reach + 1, LEVELS - 1), max(0, best_bid));
+#if WAITS
+    incoming.earlier = earlier;
+    if (earlier.buy) low = 0, high = LEVELS - 1;
+    Outcome outcome = clear_book(book, incoming, low, high, thread);
+    for (int32 level = thread; earlier.buy && level < LEVELS; level += LANES) {
+        earlier.buy[level] = earlier.sell[level] = 0;
+    }
+    __syncwarp();
+    return outcome;
+#else
     return clear_book(book, incoming, low, high, thread);
+#endif
 }
+
+#if WAITS
+// Add what waits for one group's market to its rows in memory. Called by a whole warp.
+SELDOM void store_waiting(WaitingRows rows, const Market& market, Counted sent, uint32 group) {
+    CountedIncoming incoming = incoming_of_group(market, sent, group);
+    int32 nearest = incoming.sent.mid2 >> 1;
+    int32 high = min(nearest + incoming.reach + 1, LEVELS - 1);
+    for (int32 first = max(nearest - incoming.reach, 0); first <= high; first += LANES) {
+        int32 level = first + (int32)threadIdx.x;
+        Lots buy = 0, sell = 0;
+        add_lots(limit_lots<LANES>(incoming.sent, incoming.reach, level), buy, sell);
+        if (level <= high) rows.buy[level] += buy, rows.sell[level] += sell;
+    }
+    __syncwarp();  // the edges may be among these levels
+    if (threadIdx.x == 0) rows.buy[LEVELS - 1] += incoming.sent.top;
+    if (threadIdx.x == 0) rows.sell[0] += incoming.sent.bottom;
+    __syncwarp();
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
 run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8* all_types,
             const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
-            uint32 steps) {
+            uint32 steps, const Extras* extras) {
     const uint32 thread = threadIdx.x % LANES, lane = thread % GROUP, group = thread / GROUP;
     const uint32 first_market = blockIdx.x * MARKETS_PER_WARP;
     // The last warp may have a market too few: its other half then runs the last one along, and
@@ -187,6 +246,13 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
     uint64 at = m;
     uint32 row = 0;
 #endif
+#if WAITS
+    Waiting waiting = take_up_waiting(market, waiting_rows(*extras, m), first_step, lane);
+#endif
+#if EXECUTES
+    const Parent& parent = extras->parents[m];
+    Execution execution = take_up_execution(scalars);
+#endif
     Held held;
     held.load_around((int32)(live.prev_mid2 >> 1), book, lane, rules.reach);
 
@@ -211,40 +277,66 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
 #endif
         Seen seen = observe(mid2, live);
         Counted sent = send_orders(market, rules, agreed, keys, types, step, lane, seen);
+#if EXECUTES
+        uint32 child = send_child(parent, extras->profile, step, mid2, live, scalars,
+                                  real && lane == 0, execution);
+        (parent.side > 0 ? sent.top : sent.bottom) += child;
+        sent.child = {execution.waiting, parent.side};
+#endif
+        bool clears = true, enough = held.covers(seen.mid2 >> 1, live);
+#if WAITS
+        clears = waiting.take(sent);
+        enough &= clears && !waiting.in_memory;
+#endif
 
-        Outcome outcome;
-        bool enough = held.covers(seen.mid2 >> 1, live);
-        enough = clear_held(held, sent, rules, agreed, enough, lane, outcome);
-        bool no_bid = outcome.best_bid < 0 && !held.no_bid_below;
-        bool no_ask = outcome.best_ask == LEVELS && !held.no_ask_above;
-        uint32 far = __ballot_sync(ALL_LANES, real && (!enough || no_bid || no_ask));
-        for (uint32 g = 0; far && g < MARKETS_PER_WARP; ++g) {
-            if (!(far >> (g * GROUP) & 1)) continue;
-            Lots* far_book = books + (uint64)(first_market + g) * LEVELS;
-            if (of_group(enough, g)) {
-                // Cleared, but one side has nothing left here.
-                int32 first = of_group(held.first, g);
-                int32 bid = find_bid_below(far_book, first, thread);
-                int32 ask = find_ask_from(far_book, first + WINDOW, thread);
-                if (group == g) {
-                    if (no_bid) outcome.best_bid = bid;
-                    if (no_ask) outcome.best_ask = ask;
-                    held.no_bid_below |= bid < 0;
-                    held.no_ask_above |= ask == LEVELS;
+        if (!WAITS || __any_sync(ALL_LANES, clears)) {
+            Outcome outcome;
+            enough = clear_held(held, sent, rules, agreed, enough, lane, outcome);
+            bool no_bid = outcome.best_bid < 0 && !held.no_bid_below;
+            bool no_ask = outcome.best_ask == LEVELS && !held.no_ask_above;
+            uint32 far = __ballot_sync(ALL_LANES, real && clears && (!enough || no_bid || no_ask));
+            for (uint32 g = 0; far && g < MARKETS_PER_WARP; ++g) {
+                if (!(far >> (g * GROUP) & 1)) continue;
+                Lots* far_book = books + (uint64)(first_market + g) * LEVELS;
+                if (of_group(enough, g)) {
+                    // Cleared, but one side has nothing left here.
+                    int32 first = of_group(held.first, g);
+                    int32 bid = find_bid_below(far_book, first, thread);
+                    int32 ask = find_ask_from(far_book, first + WINDOW, thread);
+                    if (group == g) {
+                        if (no_bid) outcome.best_bid = bid;
+                        if (no_ask) outcome.best_ask = ask;
+                        held.no_bid_below |= bid < 0;
+                        held.no_ask_above |= ask == LEVELS;
+                    }
+                    continue;
                 }
-                continue;
+                if (group == g) held.store(book, lane);
+                __syncwarp();
+#if WAITS
+                WaitingRows earlier = {};
+                if (of_group(waiting.in_memory, g)) earlier = waiting_rows(*extras, first_market + g);
+#endif
+                Outcome cleared = clear_far(far_book, markets[first_market + g], sent, live.best_bid,
+                                            live.best_ask,
+#if WAITS
+                                            earlier,
+#endif
+                                            g);
+                if (group == g) {
+                    outcome = cleared;
+#if WAITS
+                    waiting.in_memory = false;
+#endif
+                    int32 middle = (outcome.best_bid + outcome.best_ask) / 2;
+                    held.load_around(middle, book, lane, rules.reach);
+                }
             }
-            if (group == g) held.store(book, lane);
-            __syncwarp();
-            Outcome cleared = clear_far(far_book, markets[first_market + g], sent, live.best_bid,
-                                        live.best_ask, g);
-            if (group == g) {
-                outcome = cleared;
-                int32 middle = (outcome.best_bid + outcome.best_ask) / 2;
-                held.load_around(middle, book, lane, rules.reach);
-            }
+#if EXECUTES
+            if (clears) settle_children(outcome, live, scalars, real && lane == 0, execution);
+#endif
+            if (clears) keep_score(outcome, live);
         }
-        keep_score(outcome, live);
 
 #if RECORDING
         if ((step + 1) % rows.every == 0) {
@@ -265,4 +357,16 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
     }
     if (real) held.store(book, lane);
     if (real && lane == 0) put_down(live, scalars);
+#if WAITS
+    uint32 waits = __ballot_sync(ALL_LANES, real && waiting.between_auctions());
+    for (uint32 g = 0; waits && g < MARKETS_PER_WARP; ++g) {
+        if (!(waits >> (g * GROUP) & 1)) continue;
+        uint32 of = first_market + g;
+        Counted sent = waiting.sent((int32)live.prev_mid2);
+        store_waiting(waiting_rows(*extras, of), markets[of], sent, g);
+    }
+#endif
+#if EXECUTES
+    if (real && lane == 0) put_down_execution(execution, scalars);
+#endif
 }

@@ -49,11 +49,6 @@ DEVICE uint32 sum_group(uint32 value) {
     }
 }
 
-// The value of a lane of the same group.
-DEVICE uint32 from_group(uint32 value, int32 lane) {
-    return __shfl_sync(ALL_LANES, value, lane, GROUP);
-}
-
 // Add the 8-bit counters of a warp's lanes, by group. Returns sum s of eight of this thread's
 // column pair; see `gather_slots` for where they come to lie.
 //

@@ -9,9 +9,22 @@
 struct Histogram {
     Lots* buy;
     Lots* sell;
+#if EXECUTES
+    Child own;
+#endif
 
     DEVICE_MEMBER Lots at_top() const { return buy[LEVELS - 1]; }
     DEVICE_MEMBER Lots at_bottom() const { return sell[0]; }
+#if EXECUTES
+    DEVICE_MEMBER Child child() const { return own; }
+
+    // Add what the execution agent sends, which then has `waiting` lots here.
+    DEVICE_MEMBER void send(uint32 lots, int32 side, uint32 waiting, uint32 lane) {
+        own = {waiting, side};
+        if (lane == 0 && lots > 0) add(side > 0 ? buy : sell, side > 0 ? LEVELS - 1 : 0, lots);
+        __syncwarp();
+    }
+#endif
 
     // Resting plus incoming lots of a level of the book, none above `high`.
     DEVICE_MEMBER void load(const Lots* book, int32 level, int32 high, Lots& bought,
@@ -30,6 +43,26 @@ struct Histogram {
         atomicAdd(side + level, (Lots)qty);
 #endif
     }
+
+#if WAITS
+    // Take up what waits since an earlier launch; returns whether anything does.
+    DEVICE_MEMBER bool take_up(const WaitingRows& rows, uint32 lane) const {
+        Lots any = 0;
+        for (int32 level = lane; level < LEVELS; level += LANES) {
+            buy[level] = rows.buy[level], sell[level] = rows.sell[level];
+            any |= buy[level] | sell[level];
+        }
+        __syncwarp();
+        return __any_sync(ALL_LANES, any != 0);
+    }
+
+    DEVICE_MEMBER void put_down(const WaitingRows& rows, uint32 lane) const {
+        for (int32 level = lane; level < LEVELS; level += LANES) {
+            rows.buy[level] = buy[level], rows.sell[level] = sell[level];
+        }
+        __syncwarp();  // all is read before it is wiped
+    }
+#endif
 
     DEVICE_MEMBER void wipe(int32 low, int32 high, uint32 lane) const {
         for (int32 level = low + (int32)lane; level <= high; level += LANES) {
@@ -90,14 +123,14 @@ DEVICE void send_all(const Market& market, const PhiloxKeys& keys, const uint8* 
 extern "C" __global__ void __launch_bounds__(LANES)
 run_general(const Market* markets, Lots* books, int64* all_scalars, const uint8* all_types,
             const Rows* all_rows, void* scratch, uint32 market_count, uint32 first_step,
-            uint32 steps) {
+            uint32 steps, const Extras* extras) {
     uint32 lane = threadIdx.x;
 #if HISTOGRAM_IN_SHARED
     extern __shared__ Lots histograms[];
 #else
     Lots* histograms = (Lots*)scratch + (uint64)blockIdx.x * 2 * LEVELS;
 #endif
-    Histogram histogram{histograms, histograms + LEVELS};
+    Histogram histogram = {histograms, histograms + LEVELS};
     histogram.wipe(0, LEVELS - 1, lane);
 
     for (uint32 m = blockIdx.x; m < market_count; m += gridDim.x) {
@@ -113,6 +146,14 @@ run_general(const Market* markets, Lots* books, int64* all_scalars, const uint8*
         uint64 at = m;
         uint32 row = 0;
 #endif
+#if WAITS
+        const WaitingRows waiting = waiting_rows(*extras, m);
+        bool anywhere = histogram.take_up(waiting, lane);  // lots may be at any level
+#endif
+#if EXECUTES
+        const Parent& parent = extras->parents[m];
+        Execution execution = take_up_execution(scalars);
+#endif
         for (uint32 step = first_step; step < first_step + steps; ++step) {
             Tick mid2 = observed_mid2(live);
             if (FOLLOWING && window_shift(mid2) != 0) {
@@ -122,11 +163,26 @@ run_general(const Market* markets, Lots* books, int64* all_scalars, const uint8*
             }
             Seen seen = observe(mid2, live);
             send_all(market, keys, types, step, lane, seen, histogram);
-            int32 nearest = seen.mid2 >> 1;
-            int32 low = min(max(nearest - reach, 0), min(LEVELS - 1, live.best_ask));
-            int32 high = max(min(nearest + reach, LEVELS - 1), max(0, live.best_bid));
-            keep_score(clear_book(book, histogram, low, high, lane), live);
-            histogram.wipe(low, high, lane);
+#if EXECUTES
+            uint32 child = send_child(parent, extras->profile, step, mid2, live, scalars,
+                                      lane == 0, execution);
+            histogram.send(child, parent.side, execution.waiting, lane);
+#endif
+            if (!WAITS || (step + 1) % market.clearing_interval == 0) {
+                int32 nearest = seen.mid2 >> 1;
+                int32 low = min(max(nearest - reach, 0), min(LEVELS - 1, live.best_ask));
+                int32 high = max(min(nearest + reach, LEVELS - 1), max(0, live.best_bid));
+#if WAITS
+                if (anywhere) low = 0, high = LEVELS - 1;
+                anywhere = false;
+#endif
+                Outcome outcome = clear_book(book, histogram, low, high, lane);
+#if EXECUTES
+                settle_children(outcome, live, scalars, lane == 0, execution);
+#endif
+                keep_score(outcome, live);
+                histogram.wipe(low, high, lane);
+            }
 #if RECORDING
             if ((step + 1) % rows.every == 0) {
                 if (lane == 0) record_row(rows, at, live, scalars);
@@ -139,5 +195,12 @@ run_general(const Market* markets, Lots* books, int64* all_scalars, const uint8*
 #endif
         }
         if (lane == 0) put_down(live, scalars);
+#if WAITS
+        histogram.put_down(waiting, lane);
+        histogram.wipe(0, LEVELS - 1, lane);
+#endif
+#if EXECUTES
+        if (lane == 0) put_down_execution(execution, scalars);
+#endif
     }
 }

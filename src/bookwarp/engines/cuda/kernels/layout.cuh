@@ -52,6 +52,7 @@ struct Market {
     int32 book_row;  // row of the recorded books, or -1
     uint32 wide;     // draws by two hashes an agent
     uint32 two_max_qty;
+    uint32 clearing_interval;  // steps from one auction to the next
 };
 
 // Everything of the state that is not the book, of one market. Each scalar is an array [market] of
@@ -67,6 +68,12 @@ enum class Scalar : uint32 {
     pruned_ask,
     best_bid,  // level, -1 if there is none
     best_ask,  // level, LEVELS if there is none
+    // Of ensembles with execution agents only.
+    own_waiting,
+    own_filled,
+    own_cost,      // lot tick
+    arrival_mid2,  // half tick from the open price
+    start_volume,
 };
 constexpr uint32 SCALARS_PITCH = 32;  // arrays hold a multiple of this many markets
 
@@ -96,4 +103,23 @@ struct Rows {
     uint32 depth_ticks;
     uint32 book_markets;
     uint32 pad;
+};
+
+// The parent order that a market's execution agent works.
+struct Parent {
+    uint64 share;  // of the volume, in 2^-32
+    uint32 qty;    // 0 where there is no such agent
+    int32 side;    // 1 buys, -1 sells
+    uint32 start;  // its first step
+    uint32 horizon;
+    uint32 schedule;
+    uint32 pad;
+};
+
+// What only some ensembles have; null where they do not.
+struct Extras {
+    Lots* waiting_buy;  // [market, level], what waits for the next auction
+    Lots* waiting_sell;
+    const Parent* parents;  // [market]
+    const uint32* profile;  // how many points, then the weight of the first 0, 1, ... of them
 };

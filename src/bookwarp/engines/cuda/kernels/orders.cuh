@@ -100,37 +100,38 @@ DEVICE Counted send_orders(const Market& market, const Rules& rules, const Agree
     sent.top = marketable >> 16;
     sent.bottom = (marketable & 0xFFFF) - (marketable >> 16);
     uint32 slot = lane - (MID_LANE - CENTER);
-    sent.slots = gathered_slot(counted, slot);
-    if (slot >= OFFSET_SLOTS) sent.slots = 0;
+    uint32 slots = gathered_slot(counted, slot);
+    if (slot >= OFFSET_SLOTS) slots = 0;
 #if MAKERS_APART
     makers = sum_group(makers);
     int32 offset = (int32)lane - MID_LANE;
-    if (offset == -rules.maker_half_spread) sent.slots += (makers & 0xFFFF) * 0x10001;
-    if (offset == rules.maker_half_spread) sent.slots += makers >> 16;
+    if (offset == -rules.maker_half_spread) slots += (makers & 0xFFFF) * 0x10001;
+    if (offset == rules.maker_half_spread) slots += makers >> 16;
 #endif
+    sent.slots = unpack(slots);
     return sent;
 }
 
-DEVICE uint32 slot_lots(const Counted& sent, int32 slot) {
+DEVICE Sides slot_lots(const Counted& sent, int32 slot) {
     if (LEVELS_A_LANE > 1) slot = min((uint32)slot, (uint32)(GROUP - 1));
-    return from_group(sent.slots, slot);
+    return from_lane_of(GROUP, sent.slots, slot);
 }
 
-// What limit orders add at this lane's levels, from `level` on: all lots low, buys high. A level is
-// the tick of the mid, rounded down, plus the offset; if the mid is halfway, an odd one of these is
-// rounded up to the even level above it.
+// What limit orders add at this lane's levels, from `level` on. A level is the tick of the mid,
+// rounded down, plus the offset; if the mid is halfway, an odd one of these is rounded up to the even
+// level above it.
 //
 // All levels that orders can reach must lie on the grid and among the lanes'. Then a lane that looks
 // past either end of the slots sees one that holds none: around the group if that has as many lanes
 // as levels, else the last.
-DEVICE void limit_lots_inside(const Counted& sent, int32 level, uint32* lots) {
+DEVICE void limit_lots_inside(const Counted& sent, int32 level, Sides* lots) {
     int32 slot = level - (sent.mid2 >> 1) + MID_LANE;
     bool halfway = sent.mid2 & 1;
-    uint32 below = slot_lots(sent, slot - 1);
+    Sides below = slot_lots(sent, slot - 1);
 #pragma unroll
     for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
-        uint32 here = slot_lots(sent, slot + i);
-        uint32 rounded = (level + i) & 1 ? 0 : here + below;
+        Sides here = slot_lots(sent, slot + i);
+        Sides rounded = (level + i) & 1 ? Sides{} : here + below;
         lots[i] = halfway ? rounded : here;
         below = here;
     }
@@ -138,12 +139,12 @@ DEVICE void limit_lots_inside(const Counted& sent, int32 level, uint32* lots) {
 
 // The same for any level, clamped to the grid, for a market that has `width` lanes.
 template <int WIDTH>
-DEVICE uint32 limit_lots(const Counted& sent, int32 most_reach, int32 level) {
-    uint32 here = 0;
+DEVICE Sides limit_lots(const Counted& sent, int32 most_reach, int32 level) {
+    Sides here = {};
 #pragma unroll 1
     for (int32 offset = -most_reach; offset <= most_reach; ++offset) {
-        uint32 lots = __shfl_sync(ALL_LANES, sent.slots, MID_LANE + offset, WIDTH);
-        if (clamp_to_grid(round_half_even(sent.mid2 + 2 * offset)) == level) here += lots;
+        Sides lots = from_lane_of(WIDTH, sent.slots, MID_LANE + offset);
+        if (clamp_to_grid(round_half_even(sent.mid2 + 2 * offset)) == level) here = here + lots;
     }
     return here;
 }
