@@ -20,12 +20,14 @@ import paper_figures
 import paper_tables
 import reproduced
 import scaling_table
+import u256_tables
 from markdown_table import markdown
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/consensus.md",
     "docs/kernel.md",
     "docs/matching.md",
     "docs/reproduce.md",
@@ -34,7 +36,10 @@ PAGES = (
 _BLOCK = re.compile(
     r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
 )
-_CASE = ("kind", "case", "rung", "workload", "incoming", "books", "engine", "over")
+_CASE = (
+    *("kind", "case", "rung", "workload", "incoming", "books", "capacity", "form"),
+    *("engine", "over"),
+)
 """What tells the rows of a machine apart, where they have it."""
 
 Row = dict[str, Any]
@@ -176,6 +181,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "small-books-sizes": lambda: lux_int_tables.sizes(read_rows()),
     "small-books-workloads": lambda: lux_int_tables.workloads(read_rows()),
     "small-books-processor": lambda: lux_int_tables.processor(read_rows()),
+    "u256-seed": lambda: u256_tables.seed(read_rows()),
+    "u256-flows": lambda: u256_tables.flows(read_rows()),
     "table2": reproduced.table2,
     "figure7": reproduced.figure7,
     "figure7-paper": reproduced.figure7_paper,
