@@ -53,6 +53,8 @@ class FlowOnGpu:
     """
 
     def __init__(self, running: CudaU256Engine, flow: Flow, books: int) -> None:
+        if books % flow.variety:
+            raise ValueError(f"{books} books are no multiple of {flow.variety}")
         self.running, self.flow, self.books = running, flow, books
         self._gpu = running._gpu
         self.orders = len(flow.orders) * books

@@ -85,7 +85,7 @@ def test_a_rung_that_ends_elsewhere_fails(climb, tmp_path, monkeypatch, capsys, 
     wrong = type(rung)(rung.name, "", None, {}, "", (break_it, *rung.changes))
     monkeypatch.setattr(climb, "RUNGS", (wrong,))
     monkeypatch.setattr(climb, "TRIED", ())
-    words = ["--books", "40", "--trials", "1", "--rows", str(tmp_path / "rows")]
+    words = ["--books", "64", "--trials", "1", "--rows", str(tmp_path / "rows")]
     assert climb.main(words) == 1
     found = capsys.readouterr().out
     assert f"seed, {rung.name}: FAILED" in found
