@@ -1,5 +1,7 @@
 """Flat blocks against the plain matcher, byte for byte, on the engines of the processor."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,6 +46,14 @@ def test_long_blocks_are_those_of_the_plain_matcher(engine, tile, threads, ids):
     blocks = [random_flat_orders(4_000, 30, seed, ids=ids) for seed in range(3)]
     running = follow(blocks, engine, tile, threads)
     assert running.next_trade_id > 5_000
+
+
+@pytest.mark.parametrize("tile", [65_536, 50])
+def test_few_books_of_many_are_those_of_the_plain_matcher(tile):
+    """The engine then has more books than the block, and these lie elsewhere in it."""
+    blocks = [random_flat_orders(2_000, 200, seed) for seed in range(3)]
+    blocks[1] = replace(blocks[1], book=blocks[1].book // 10 * 7)
+    follow(blocks, "cpu", tile, 1)
 
 
 @settings(max_examples=30)

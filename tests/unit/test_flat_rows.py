@@ -198,8 +198,8 @@ def test_sound_books_are_taken_whatever_rests_where():
 def test_more_lots_at_a_price_than_an_engine_holds_are_refused_by_order(tile):
     rows = b"".join(order(i, BID, 7, lots, LIMIT) for i, lots in enumerate([MOST, 1, MOST, 1, 1]))
     with pytest.raises(ParameterError, match=f"^order 3: .* more than {MOST} lots would rest"):
-        match_block(rows, [2, 0, 1, 1, 2], tile=tile)
-    fine = match_block(rows[:192], [2, 0, 1], tile=tile)
+        match_block(rows, [0, 1, 2, 2, 0], tile=tile)
+    fine = match_block(rows[:192], [0, 1, 2], tile=tile)
     assert len(fine.state.orders) == 3
 
 
