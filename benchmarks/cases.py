@@ -34,6 +34,18 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """A parameter drawn for every market, a whole number from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def over(self, markets: int) -> np.ndarray:
+        """Return one value per market, the same whenever it is asked."""
+        return np.random.default_rng(0).integers(self.low, self.high, markets, endpoint=True)
+
+
+@dataclass(frozen=True)
 class Case:
     """One call-auction ensemble; what is not given has the default of `bookwarp.simulate`."""
 
@@ -50,7 +62,7 @@ class Case:
     record: tuple[str, ...] = ()
     mix: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Other parameters of the model; a `Spread` in it or in `mix` gives one value per market."""
+    """Other parameters; a `Spread` or `Drawn` in them or in `mix` gives one value per market."""
     plain_engines: bool = False
     """Whether the engines that are not built for speed are timed too, over fewer steps."""
     group: Group = Group.PROCESSOR
@@ -83,7 +95,7 @@ class Case:
         return replace(self, markets=min(self.markets, 32), steps=min(self.steps, 25))
 
     def _resolved(self, value: Any) -> Any:
-        return value.over(self.markets) if isinstance(value, Spread) else value
+        return value.over(self.markets) if isinstance(value, Spread | Drawn) else value
 
 
 _BY_MARKET: dict[str, Any] = {
@@ -149,6 +161,11 @@ AUCTION = (
     _device("device: one value of these parameters", **_ALIKE),
     _device("device: price and volume recorded", **_RECORDED),
     _device("device: following window", **_FOLLOWING),
+    _device("device: an auction every 5 steps", parameters={"clearing_interval": 5}),
+    _device(
+        "device: an auction every 1 to 50 steps", parameters={"clearing_interval": Drawn(1, 50)}
+    ),
+    _device("device: parent orders worked", parameters={"parent_qty": 5000, "parent_horizon": 500}),
     _device("device: 65536 markets of 1024", 65536, agents=1024),
     _device("device: one step a call", 4096, trials=11, one_step_a_call=True),
 )
