@@ -142,10 +142,13 @@ def sum_tail(sizes, m, logs, sums):  # type: ignore[no-untyped-def]
     sums.tail_start[m] = start
     if start == 0:
         return
-    log_of_start = logs[start] if start < KNOWN_LOGS else binary_log(start)
     excess = 0
-    for t in range(len(sizes)):
-        if sizes[t] > start:
-            size = sizes[t]
-            excess += (logs[size] if size < KNOWN_LOGS else binary_log(size)) - log_of_start
+    if most < KNOWN_LOGS:
+        for t in range(len(sizes)):
+            excess += max(0, logs[np.uint64(sizes[t])] - logs[start])
+    else:
+        log_of_start = binary_log(start)
+        for t in range(len(sizes)):
+            if sizes[t] > start:
+                excess += binary_log(sizes[t]) - log_of_start
     sums.tail_log[m] = excess

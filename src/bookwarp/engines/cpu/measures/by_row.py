@@ -1,7 +1,8 @@
 """Sums that go through the rows as they lie in memory: all markets of a row, then the next row.
 
-Sums of a market are at `m - first`, the arrays begin with zeros. Loops are short so that each of
-them becomes one of vectors.
+Rows are given as they are, with the markets `first` .. `stop` to be summed; the sums of market
+`first` are at 0, and begin with zeros. Loops are short, and run over views of a row, so that each
+of them becomes one of vectors.
 """
 
 import numpy as np
@@ -15,64 +16,64 @@ _NO_PRICE = np.int64(NO_PRICE)
 @inlined
 def sum_prices(last, first, stop, sums):  # type: ignore[no-untyped-def]
     """Follow the price: its level, its range, its largest fall and rise."""
-    for m in range(first, stop):
-        price = last[0, m]
-        sums.price_first[m - first] = price
-        sums.price_low[m - first] = price
-        sums.price_high[m - first] = price
+    opening = last[0, first:stop]
+    for m in range(len(opening)):
+        sums.price_first[m] = opening[m]
+        sums.price_low[m] = opening[m]
+        sums.price_high[m] = opening[m]
     for t in range(len(last)):
-        for m in range(first, stop):
-            price = last[t, m]
-            high = max(sums.price_high[m - first], price)
-            low = min(sums.price_low[m - first], price)
-            sums.price_high[m - first] = high
-            sums.price_low[m - first] = low
-            sums.drawdown[m - first] = max(sums.drawdown[m - first], high - price)
-            sums.drawup[m - first] = max(sums.drawup[m - first], price - low)
-        for m in range(first, stop):
-            moved = last[t, m] - sums.price_first[m - first]
-            sums.price_moved[m - first] += moved
-            sums.price_moved_square[m - first] += moved * moved
+        price = last[t, first:stop]
+        for m in range(len(price)):
+            sums.price_high[m] = max(sums.price_high[m], price[m])
+            sums.price_low[m] = min(sums.price_low[m], price[m])
+            sums.drawdown[m] = max(sums.drawdown[m], sums.price_high[m] - price[m])
+            sums.drawup[m] = max(sums.drawup[m], price[m] - sums.price_low[m])
+        for m in range(len(price)):
+            moved = price[m] - opening[m]
+            sums.price_moved[m] += moved
+            sums.price_moved_square[m] += moved * moved
 
 
 @inlined
 def sum_volume(volume, last, first, stop, sums):  # type: ignore[no-untyped-def]
     """Sum the lots traded, alone and with the absolute return of the same row."""
-    for m in range(first, stop):
-        sums.lots_first[m - first] = volume[0, m]
+    opening, before = volume[0, first:stop], last[0, first:stop]
+    for m in range(len(opening)):
+        sums.lots_first[m] = opening[m]
     for t in range(len(volume)):
-        for m in range(first, stop):
-            lots = volume[t, m]
-            sums.lots[m - first] += lots
-            sums.lots_most[m - first] = max(sums.lots_most[m - first], lots)
-            sums.lots_square[m - first] += lots * lots
-            sums.traded[m - first] += lots > 0
-        if t > 0:
-            for m in range(first, stop):
-                size = abs(last[t, m] - last[t - 1, m])
-                sums.lots_by_return[m - first] += volume[t, m] * size
+        lots, price = volume[t, first:stop], last[t, first:stop]
+        for m in range(len(lots)):
+            sums.lots[m] += lots[m]
+            sums.lots_most[m] = max(sums.lots_most[m], lots[m])
+            sums.lots_square[m] += lots[m] * lots[m]
+            sums.traded[m] += lots[m] > 0
+        for m in range(len(lots)):
+            sums.lots_by_return[m] += lots[m] * abs(price[m] - before[m])
+        before = price
 
 
 @inlined
 def sum_spreads(bids, asks, first, stop, sums):  # type: ignore[no-untyped-def]
     """Sum the spreads, and count the rows in which a side is empty."""
     for t in range(len(bids)):
-        for m in range(first, stop):
-            has_bid, has_ask = bids[t, m] != _NO_PRICE, asks[t, m] != _NO_PRICE
-            both = has_bid and has_ask
-            spread = asks[t, m] - bids[t, m] if both else 0
-            sums.two_sided[m - first] += both
-            sums.no_bid[m - first] += not has_bid
-            sums.no_ask[m - first] += not has_ask
-            sums.spread[m - first] += spread
-            sums.spread_square[m - first] += spread * spread
-            sums.spread_most[m - first] = max(sums.spread_most[m - first], spread)
+        bid, ask = bids[t, first:stop], asks[t, first:stop]
+        for m in range(len(bid)):
+            has_bid, has_ask = bid[m] != _NO_PRICE, ask[m] != _NO_PRICE
+            both = has_bid & has_ask
+            spread = ask[m] - bid[m] if both else 0
+            sums.two_sided[m] += both
+            sums.no_bid[m] += not has_bid
+            sums.no_ask[m] += not has_ask
+            sums.spread[m] += spread
+            sums.spread_square[m] += spread * spread
+            sums.spread_most[m] = max(sums.spread_most[m], spread)
 
 
 @inlined
 def sum_depths(depths, first, stop, total, most):  # type: ignore[no-untyped-def]
     """Sum the depths of one side."""
     for t in range(len(depths)):
-        for m in range(first, stop):
-            total[m - first] += depths[t, m]
-            most[m - first] = max(most[m - first], depths[t, m])
+        depth = depths[t, first:stop]
+        for m in range(len(depth)):
+            total[m] += depth[m]
+            most[m] = max(most[m], depth[m])
