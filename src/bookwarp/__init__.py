@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bookwarp.results.match import Match as Match
     from bookwarp.results.run import Run as Run
     from bookwarp.results.store import load as load
+    from bookwarp.simulating import simulate as simulate
     from bookwarp.simulation import Simulation as Simulation
-    from bookwarp.simulation import simulate as simulate
     from bookwarp.spec.agents import Mix as Mix
     from bookwarp.spec.agents import draw_agent_types as draw_agent_types
     from bookwarp.spec.codes import NO_PRICE as NO_PRICE
@@ -83,7 +83,7 @@ _PUBLIC = {
     "open_sweep": "bookwarp.sweeping.store",
     "random_design": "bookwarp.sweeping.sampling",
     "replay": "bookwarp.replaying",
-    "simulate": "bookwarp.simulation",
+    "simulate": "bookwarp.simulating",
     "sweep": "bookwarp.sweeping.sweep",
     "tune": "bookwarp.tuning",
     "zipped": "bookwarp.sweeping.design",

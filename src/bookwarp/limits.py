@@ -1,5 +1,6 @@
 """What a run may take of this machine: threads and memory, checked before any work."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,58 @@ def check_run_fits(
         f"books, {_gigabytes(records)} for {rows} recorded rows); {_gigabytes(limit)} may be "
         f"used: lower {lower}, or set memory_limit"
     )
+
+
+class RunLimit:
+    """How long a run may become; a length that was checked is not checked again."""
+
+    def __init__(
+        self,
+        auction: CallAuction,
+        plan: RecordPlan,
+        steps: int,
+        threads: int,
+        memory_limit: Any,
+        kept_rows: int | None,
+    ) -> None:
+        """Refuse a tape of steps beyond the planned ones.
+
+        Args:
+            auction, plan: the ensemble and what it records.
+            steps: planned in all.
+            threads: as from `check_threads`.
+            memory_limit: as for `memory_limit_bytes`.
+            kept_rows: how many rows a device has room for; None if rows go to host memory.
+        """
+        self._auction, self._plan, self._steps = auction, plan, steps
+        self._threads, self._kept_rows = threads, kept_rows
+        self._memory_limit = memory_limit_bytes(memory_limit)
+        self._checked_steps = -1
+        check_tape_steps(plan, steps)
+
+    def check(self, engine: str, steps: int) -> None:
+        """Refuse a run of `steps` steps in all that would overflow or not fit in memory."""
+        self._auction.check_horizon(steps, "mid2" in self._plan.names)
+        rows = self._plan.rows(0, steps)
+        if self._kept_rows is not None and self._plan.has_rows and rows > self._kept_rows:
+            raise ParameterError(
+                f"{steps} steps record {rows} rows, and keep_on_device has room for the "
+                f"{self._kept_rows} of the planned {self._steps} steps: plan more steps"
+            )
+        self.check_rows(engine, rows if self._kept_rows is None else 0)
+        self._checked_steps = steps
+
+    def check_rows(self, engine: str, rows: int) -> None:
+        """Refuse to have so many recorded rows in host memory if they do not fit there."""
+        check_run_fits(engine, self._auction, self._plan, self._threads, rows, self._memory_limit)
+
+    def check_going_on(self, engine: str, steps: int) -> None:
+        """Check the length of the run unless one as long was checked before."""
+        if steps > self._checked_steps:
+            self.check(engine, steps)
+            # Beyond the planned steps too, not every single step needs a check of its own.
+            with suppress(ParameterError):
+                self.check(engine, 2 * steps)
 
 
 def check_tape_steps(plan: RecordPlan, steps: int) -> None:

@@ -1,22 +1,15 @@
-"""Run call-auction ensembles: `simulate` in one call, `Simulation` step by step."""
+"""Call-auction ensembles, step by step."""
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 
 from bookwarp.engines.protocol import DeviceEngine, Engine
 from bookwarp.engines.registry import choose_engine, device_options, engine_class, fall_back
-from bookwarp.limits import (
-    check_books_fit,
-    check_run_fits,
-    check_tape_steps,
-    check_threads,
-    memory_limit_bytes,
-)
+from bookwarp.history import History, Rows, with_volume_between_rows
+from bookwarp.limits import RunLimit, check_books_fit, check_threads
 from bookwarp.progress import Progress, progress_bar
 from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
@@ -192,11 +185,11 @@ class Simulation:
         if options.pop("keep_on_device", False):
             self._kept_rows = plan.rows(0, self.steps) if plan.has_rows else 0
             options["kept_rows"] = self._kept_rows
-        self._memory_limit = memory_limit_bytes(memory_limit)
-        self._history: list[dict[str, np.ndarray]] = []
-        self._running: list[dict[str, np.ndarray]] = []
-        self._check_length(self.steps)
-        check_tape_steps(plan, self.steps)
+        self._limit = RunLimit(
+            auction, plan, self.steps, self.threads, memory_limit, self._kept_rows
+        )
+        self._limit.check(self.engine, self.steps)
+        self._history = History(auction, plan)
         self._engine = self._make_engine(options, may_fall_back=engine == "auto" and not options)
         self._loaded = False
         # Steps that take about `_PIECE_SECONDS`, as far as is known.
@@ -209,7 +202,7 @@ class Simulation:
             if not may_fall_back:
                 raise
             self.engine = fall_back(self.engine, error)
-        self._check_length(self.steps)
+        self._limit.check(self.engine, self.steps)
         return engine_class(self.engine)(self.auction, self.plan, self.threads)
 
     def step(
@@ -234,7 +227,7 @@ class Simulation:
         """
         count = int(check_value(PARAMETERS["steps"], count))
         if progress or (in_pieces and count > self._piece):
-            for _ in self._pieces(count, progress):
+            for _ in self.pieces(count, progress):
                 pass
         else:
             self._start(count)
@@ -242,8 +235,13 @@ class Simulation:
 
     def run(self, progress: Progress = None) -> "Run":
         """Run what is left of the planned steps and return the result."""
-        self.step(max(0, self.steps - self.steps_done), progress)
+        self.step(self.steps_left, progress)
         return self.result()
+
+    @property
+    def steps_left(self) -> int:
+        """How many of the planned steps are not done yet."""
+        return max(0, self.steps - self.steps_done)
 
     def result(self) -> "Run":
         """Return what has happened so far, as a `Run`; the simulation can go on."""
@@ -264,21 +262,16 @@ class Simulation:
         )
 
     @property
-    def history(self) -> dict[str, np.ndarray]:
+    def history(self) -> Rows:
         """The recorded rows so far: int64 [row, market]; books [row, chosen market, level]."""
-        history = self._rows()
-        if "volume" in history:
-            so_far = history["volume"]
-            history["volume"] = so_far.copy()
-            history["volume"][1:] -= so_far[:-1]
-        return history
+        return with_volume_between_rows(self._rows())
 
     def state(self) -> State:
         """Return a copy of the state after the last step."""
         self._wait()
         return self._engine.read_state()
 
-    def market_state(self) -> dict[str, np.ndarray]:
+    def market_state(self) -> Rows:
         """Return the arrays of the state with one value for each market, without the books.
 
         Returns:
@@ -400,7 +393,7 @@ class Simulation:
         simulation.steps_done = kept.state.step
         simulation.elapsed_s = kept.elapsed_s
         if kept.rows and kept.plan.rows(0, kept.state.step):
-            simulation._history = [kept.rows]
+            simulation._history.add(kept.rows)
         return simulation
 
     def _start(self, steps: int) -> None:
@@ -412,10 +405,13 @@ class Simulation:
             self.elapsed_s += time.perf_counter() - began
             self.steps_done += steps
             if steps and rows:
-                self._history.append(rows)
+                self._history.add(rows)
 
-    def _pieces(self, count: int, progress: Progress) -> Iterator[None]:
-        """Run `count` steps in pieces of about `_PIECE_SECONDS`, pausing when each is done."""
+    def pieces(self, count: int, progress: Progress = None) -> Iterator[None]:
+        """Run `count` more steps in pieces of about a quarter of a second, pausing after each.
+
+        For what has to be done while a long run goes on, as `save`.
+        """
         start, stop = self.steps_done, self.steps_done + count
         rows = self._allocate_rows(count)
         filled = 0
@@ -434,22 +430,21 @@ class Simulation:
                         self.steps_done += steps
                         filled = upto
                         if rows and filled:
-                            self._running = [{n: a[:filled] for n, a in rows.items()}]
+                            self._history.show({n: a[:filled] for n, a in rows.items()})
                     report(self.steps_done - start, count)
                     yield
                     rate = steps / max(spent, 1e-9)
                     self._piece = max(1, min(int(rate * _PIECE_SECONDS), 4 * self._piece))
         finally:
-            self._history += self._running
-            self._running = []
+            self._history.close()
 
-    def _allocate_rows(self, steps: int) -> dict[str, np.ndarray]:
+    def _allocate_rows(self, steps: int) -> Rows:
         """Check that `steps` more steps fit, and return the memory for what they record."""
         stop = self.steps_done + steps
-        self._check_going_on(stop)
+        self._limit.check_going_on(self.engine, stop)
         rows = {}
         if self._kept_rows is None:
-            rows = self.plan.allocate(self.auction, self.plan.rows(self.steps_done, stop))
+            rows = self._history.allocate(self.steps_done, stop)
         if not self._loaded:
             self._engine.run(0, {name: array[:0] for name, array in rows.items()})
             self._loaded = True
@@ -461,180 +456,11 @@ class Simulation:
         self._engine.wait()
         self.elapsed_s += time.perf_counter() - began
 
-    def _rows(self) -> dict[str, np.ndarray]:
+    def _rows(self) -> Rows:
         """Return all rows so far as the engine writes them, those of a `step` that runs too."""
         self._wait()
-        if len(self._history) > 1:
-            self._history = [_join(self._history)]
         kept = []
         if self._kept_rows is not None and isinstance(self._engine, DeviceEngine):
-            self._check_host_memory(self.plan.rows(0, self.steps_done))
+            self._limit.check_rows(self.engine, self.plan.rows(0, self.steps_done))
             kept = [self._engine.read_rows()]
-        found = [*self._history, *self._running, *kept]
-        return _join(found or [self.plan.allocate(self.auction, 0)])
-
-    def _check_length(self, steps: int) -> None:
-        """Refuse a run of `steps` steps in all that would overflow or not fit in memory."""
-        self.auction.check_horizon(steps, "mid2" in self.plan.names)
-        rows = self.plan.rows(0, steps)
-        if self._kept_rows is not None and self.plan.has_rows and rows > self._kept_rows:
-            raise ParameterError(
-                f"{steps} steps record {rows} rows, and keep_on_device has room for the "
-                f"{self._kept_rows} of the planned {self.steps} steps: plan more steps"
-            )
-        self._check_host_memory(rows if self._kept_rows is None else 0)
-        self._checked_steps = steps
-
-    def _check_host_memory(self, rows: int) -> None:
-        """Refuse to have so many recorded rows in host memory if they do not fit there."""
-        check_run_fits(self.engine, self.auction, self.plan, self.threads, rows, self._memory_limit)
-
-    def _check_going_on(self, steps: int) -> None:
-        """Check the length of the run unless one as long was checked before."""
-        if steps > self._checked_steps:
-            self._check_length(steps)
-            # Beyond the planned steps too, not every single step needs a check of its own.
-            with suppress(ParameterError):
-                self._check_length(2 * steps)
-
-
-def _join(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    if len(pieces) == 1:
-        return dict(pieces[0])
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-
-
-def simulate(
-    markets: int,
-    agents: int = 256,
-    levels: int = 128,
-    steps: int = 500,
-    seed: Any = 0,
-    *,
-    open_price: Any = None,
-    open_depth: Any = 8,
-    mix: Any = None,
-    agent_types: Any = None,
-    max_qty: Any = 4,
-    noise_spread: Any = 3,
-    market_order_prob: Any = 0.10,
-    maker_half_spread: Any = 1,
-    clearing_interval: Any = 1,
-    parent_qty: Any = 0,
-    parent_side: Any = 1,
-    parent_start: Any = 0,
-    parent_horizon: Any = 1,
-    schedule: Any = "twap",
-    volume_profile: Any = None,
-    volume_share: Any = 0.1,
-    stream: str = "default",
-    window: str = "fixed",
-    market_ids: Any = None,
-    engine: str = "auto",
-    threads: int | None = None,
-    devices: Any = None,
-    cuda_stream: Any = None,
-    keep_on_device: bool = False,
-    record: Any = DEFAULT_RECORD,
-    record_every: int = 1,
-    depth_ticks: int = 5,
-    book_markets: Any = None,
-    tape_markets: Any = None,
-    tape_steps: Any = None,
-    memory_limit: int | None = None,
-    progress: Progress = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_every: float = 60.0,
-    **unknown: Any,
-) -> "Run":
-    """Run a call-auction ensemble for `steps` steps and return what happened.
-
-    Args:
-        markets, agents, levels, steps, seed, open_price, open_depth, mix, agent_types, max_qty,
-            noise_spread, market_order_prob, maker_half_spread, clearing_interval, parent_qty,
-            parent_side, parent_start, parent_horizon, schedule, volume_profile, volume_share,
-            stream, window, market_ids, engine, threads, devices, cuda_stream, keep_on_device,
-            record, record_every, depth_ticks, book_markets, tape_markets, tape_steps, memory_limit:
-            as for `Simulation`.
-        progress: True for a bar on stderr, or a function of (steps done, steps wanted).
-        checkpoint: file to leave behind when the run is interrupted, and every
-            `checkpoint_every` seconds before; `Simulation.resume` goes on from it.
-        checkpoint_every: seconds between checkpoints.
-
-    Raises:
-        ParameterError: a parameter is outside its domain, before any work.
-        EngineError: the engine does not work here.
-        StoreError: the checkpoint cannot be written.
-        KeyboardInterrupt: after the checkpoint, if any, is written.
-    """
-    simulation = Simulation(
-        markets,
-        agents,
-        levels,
-        steps,
-        seed,
-        open_price=open_price,
-        open_depth=open_depth,
-        mix=mix,
-        agent_types=agent_types,
-        max_qty=max_qty,
-        noise_spread=noise_spread,
-        market_order_prob=market_order_prob,
-        maker_half_spread=maker_half_spread,
-        clearing_interval=clearing_interval,
-        parent_qty=parent_qty,
-        parent_side=parent_side,
-        parent_start=parent_start,
-        parent_horizon=parent_horizon,
-        schedule=schedule,
-        volume_profile=volume_profile,
-        volume_share=volume_share,
-        stream=stream,
-        window=window,
-        market_ids=market_ids,
-        engine=engine,
-        threads=threads,
-        devices=devices,
-        cuda_stream=cuda_stream,
-        keep_on_device=keep_on_device,
-        record=record,
-        record_every=record_every,
-        depth_ticks=depth_ticks,
-        book_markets=book_markets,
-        tape_markets=tape_markets,
-        tape_steps=tape_steps,
-        memory_limit=memory_limit,
-        **unknown,
-    )
-    run = run_with_checkpoints(simulation, checkpoint, checkpoint_every, progress)
-    if checkpoint is not None:
-        Path(checkpoint).unlink(missing_ok=True)
-    return run
-
-
-def run_with_checkpoints(
-    simulation: Simulation,
-    checkpoint: str | Path | None,
-    checkpoint_every: float = 60.0,
-    progress: Progress = None,
-) -> "Run":
-    """Finish `simulation`; leave a checkpoint every so often and when it is interrupted.
-
-    The checkpoint of a run that ends is the caller's to remove, once the result is kept.
-    """
-    if checkpoint is None:
-        return simulation.run(progress)
-    from bookwarp.results.checkpoint import check_writable
-
-    path = Path(checkpoint)
-    check_writable(path)
-    saved = time.monotonic()
-    try:
-        for _ in simulation._pieces(max(0, simulation.steps - simulation.steps_done), progress):
-            if time.monotonic() - saved > checkpoint_every:
-                simulation.save(path)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        simulation.save(path)
-        raise
-    return simulation.result()
+        return self._history.join(kept)

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from bookwarp.cli.app import app
 from bookwarp.cli.errors import describe
 from bookwarp.results.store import load
-from bookwarp.simulation import Simulation, simulate
+from bookwarp.simulating import simulate
+from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError, StoreError
 
 SMALL = "--markets 2 --agents 4 --levels 16 --steps 5 --engine reference"

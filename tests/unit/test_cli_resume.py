@@ -17,7 +17,8 @@ from bookwarp.cli.app import app
 from bookwarp.cli.interrupts import first_signal_interrupts
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.results.store import load
-from bookwarp.simulation import Simulation, simulate
+from bookwarp.simulating import simulate
+from bookwarp.simulation import Simulation
 
 MODEL = {"agents": 24, "levels": 32, "seed": 5}
 RECORD = ("last", "volume", "mid2", "book", "tape")

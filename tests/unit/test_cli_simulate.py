@@ -15,7 +15,8 @@ from bookwarp.cli.app import app
 from bookwarp.cli.options import RUN_OPTIONS
 from bookwarp.cli.progress import show_progress
 from bookwarp.results.store import load
-from bookwarp.simulation import Simulation, simulate
+from bookwarp.simulating import simulate
+from bookwarp.simulation import Simulation
 from bookwarp.spec.agents import Mix, draw_agent_types
 
 SMALL = {"markets": 3, "agents": 10, "levels": 16, "steps": 12, "engine": "reference"}

@@ -9,7 +9,7 @@ from worked_cases import WORKED_CASES
 from bookwarp.analysis.execution import execution_costs, shortfall_parts
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.results.run import Run
-from bookwarp.simulation import simulate
+from bookwarp.simulating import simulate
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan

@@ -10,7 +10,8 @@ from bookwarp.cli.errors import describe
 from bookwarp.cli.interrupts import first_signal_interrupts
 from bookwarp.cli.outputs import Outputs
 from bookwarp.cli.progress import show_progress
-from bookwarp.simulation import Simulation, run_with_checkpoints
+from bookwarp.simulating import run_with_checkpoints
+from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import BookwarpError
 
 if TYPE_CHECKING:

@@ -110,7 +110,7 @@ class RecordPlan:
         """Return empty buffers for `rows` rows, int64.
 
         Series are [row, market]; "book_bid" and "book_ask" are [row, chosen market, level].
-        An engine writes cumulative volume; `bookwarp.simulation` takes differences.
+        An engine writes cumulative volume; `bookwarp.history` takes differences.
         """
         shapes = self._shapes(auction, rows)
         return {name: np.empty(shape, np.int64) for name, shape in shapes.items()}
