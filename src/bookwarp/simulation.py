@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from bookwarp.engines.protocol import DeviceEngine, Engine
 from bookwarp.engines.registry import choose_engine, device_options, engine_class, fall_back
 from bookwarp.history import History, Rows, with_volume_between_rows
