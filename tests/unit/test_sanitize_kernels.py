@@ -36,7 +36,7 @@ def keys(tool, emulated_gpus):
 def test_cases_are_of_every_kind(tool, keys):
     for kernel in ("counted", "general"):
         own = [key for key in keys if key.kernel == kernel]
-        for field in ("recording", "following", "paper"):
+        for field in ("recording", "following", "paper", "waits", "executes"):
             assert {getattr(key, field) for key in own} == {False, True}, (kernel, field)
     ways = [(key.markets_per_warp, key.draws_ahead) for key in keys if key.kernel == "counted"]
     assert set(ways) == {(4, False), (2, False), (1, False), (1, True)}
@@ -69,7 +69,7 @@ def test_a_row_that_differs_is_another_result(tool, emulated_gpus, monkeypatch):
 
     def run_wrongly(steps, rows):
         run(steps, rows)
-        rows["book_ask"][0, 0, 0] += 1
+        rows["book_ask"][:, 0, 0] += 1
 
     monkeypatch.setattr(again, "run", run_wrongly)
     assert tool.run_case(again, plan, auction, 3) != right
