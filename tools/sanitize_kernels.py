@@ -96,7 +96,7 @@ def build(name: str) -> tuple[CallAuction, RecordPlan, int]:
 
 
 def run_case(engine: Any, plan: RecordPlan, auction: CallAuction, steps: int) -> str:
-    """Return what identifies all that comes out of a run in two pieces: the state, and every row."""
+    """Return what identifies all that comes out of a run in two pieces: state and rows."""
     half = steps // 2
     rows, first = plan.allocate(auction, plan.rows(0, steps)), plan.rows(0, half)
     engine.run(half, {name: array[:first] for name, array in rows.items()})
