@@ -121,10 +121,11 @@ def without_the_unseen(source: str) -> str:
     """Let pieces that hold nothing but users and book ids stay where they are."""
     return _changed(
         source,
-        "if (piece < pieces) copy_ahead(buffer + piece, source + piece);",
-        "const uint32 in_row = (piece * PIECE + ORDER_BYTES - skipped) % ORDER_BYTES;\n"
+        "            if (start + this_lane() < pieces) {\n",
+        "            const uint32 at = (start + this_lane()) * PIECE;\n"
+        "            const uint32 in_row = (at + ORDER_BYTES - before) % ORDER_BYTES;\n"
         "            const bool is_seen = in_row < SEEN_BYTES || in_row > ORDER_BYTES - PIECE;\n"
-        "            if (piece < pieces && is_seen) copy_ahead(buffer + piece, source + piece);",
+        "            if (at < pieces * PIECE && is_seen) {\n",
     )
 
 
@@ -132,9 +133,10 @@ def results_past_the_caches(source: str) -> str:
     """Let results be written as what is not read again."""
     return _changed(
         source,
-        "((Piece*)to)[piece] = buffer[piece];",
-        "const Piece here = buffer[piece];\n                "
-        "__stcs((ulonglong2*)to + piece, make_ulonglong2(here.first, here.second));",
+        "if (piece < PIECES) ((Piece*)results)[piece] = buffer[piece];",
+        "const Piece here = buffer[min(piece, PIECES - 1)];\n                "
+        "const ulonglong2 both = make_ulonglong2(here.first, here.second);\n                "
+        "if (piece < PIECES) __stcs((ulonglong2*)results + piece, both);",
     )
 
 

@@ -45,17 +45,21 @@ struct Buffers { Piece pieces[2][1]; };
 struct RowsInPasses {
     const uint8* calldata;
     uint8* results;
-    uint64 first;
-    uint32 pass_rows, rows;
     uint64 current;
-    uint32 turn;
+    uint32 pass_rows, rows;
 
-    DEVICE_MEMBER void begin() { turn = 0; }
-    DEVICE_MEMBER void copy_turn(Piece*) {}
-    DEVICE_MEMBER void advance() {
-        current = first + (uint64)turn * pass_rows + this_lane();
-        ++turn;
+    DEVICE_MEMBER void open(const uint8* all_orders, uint8* all_results, uint64 first_row,
+                            uint32 rows_of_pass, uint32 own_rows) {
+        calldata = all_orders;
+        results = all_results;
+        pass_rows = rows_of_pass;
+        rows = own_rows;
+        current = first_row + this_lane() - pass_rows;
     }
+
+    DEVICE_MEMBER void begin() {}
+    DEVICE_MEMBER void copy_turn(Piece*) {}
+    DEVICE_MEMBER void advance() { current += pass_rows; }
     DEVICE_MEMBER bool has_order() const { return this_lane() < rows; }
     DEVICE_MEMBER Order take(const Piece*) const {
         const uint8* row = calldata + current * ORDER_BYTES;

@@ -58,7 +58,9 @@ DEVICE void add_fill(Average& average, uint64* wide, const U256& key, const U256
         wide[1] = average.high;
         for (uint32 place = 2; place < WIDE_LIMBS; ++place) wide[place] = 0;
     }
-    add_product(wide, &fill, &distance);
+    // Copies, so that the numbers themselves need no address and stay in registers.
+    const U256 own_fill = fill, own_distance = distance;
+    add_product(wide, &own_fill, &own_distance);
 }
 
 // D / filled, rounded up if `up`; by the general way.
@@ -96,7 +98,10 @@ DEVICE U256 average_key(Average& average, uint64* wide, const U256& filled, bool
             wide[1] = average.high;
             for (uint32 place = 2; place < WIDE_LIMBS; ++place) wide[place] = 0;
         }
-        divide_wide(wide, &filled, up, &distance);
+        const U256 own_filled = filled;
+        U256 quotient;
+        divide_wide(wide, &own_filled, up, &quotient);
+        distance = quotient;
     }
     return add(average.first, distance);
 }

@@ -40,7 +40,8 @@ match_passes(Slot* slots, Ends* ends, const uint8* calldata, uint8* results, uin
     const uint32 warp_first = number - this_lane();
     if (warp_first >= count) return;
     const uint32 rows_here = min(LANES, count - warp_first);
-    RowsInPasses rows = {calldata, results, (uint64)first_row + warp_first, pass_rows, rows_here};
+    RowsInPasses rows;
+    rows.open(calldata, results, (uint64)first_row + warp_first, pass_rows, rows_here);
     Book book;
     if (number < count) book.open(slots, ends, first + number, books, capacity);
     match_turns(rows, book, buffers_of_warp(buffers), passes);

@@ -71,41 +71,46 @@ DEVICE void leave_result(Piece* buffer, const Result& result) {
 
 // Orders that came in passes over the same books: a warp's rows of a pass follow each other.
 struct RowsInPasses {
-    const uint8* calldata;
-    uint8* results;
-    uint64 first;       // row of the warp's first book in the first pass
-    uint32 pass_rows;   // rows of a pass
-    uint32 rows;        // books of this warp
-    uint64 copied;      // the first row of the turn that is being copied, and that is worked on
-    uint64 current;
+    const uint8* copied;  // where the warp's orders of the turn begin that is being copied
+    uint8* results;       // and the results of the turn that is worked on
+    uint64 orders_apart, results_apart;  // bytes from pass to pass
+    uint32 rows;          // books of this warp
+    uint32 skipped;       // bytes in a buffer before the orders that are worked on
 
-    DEVICE_MEMBER void begin() { copied = first; }
+    DEVICE_MEMBER void open(const uint8* all_orders, uint8* all_results, uint64 first_row,
+                            uint32 pass_rows, uint32 own_rows) {
+        copied = all_orders + first_row * ORDER_BYTES;
+        orders_apart = (uint64)pass_rows * ORDER_BYTES;
+        results_apart = (uint64)pass_rows * RESULT_BYTES;
+        results = all_results + first_row * RESULT_BYTES - results_apart;
+        rows = own_rows;
+    }
 
-    DEVICE_MEMBER void copy_turn(Piece* buffer) {
-        const uint8* from = calldata + copied * ORDER_BYTES;
-        const uint32 skipped = (uint32)((uint64)from % PIECE);
-        const uint32 pieces = (skipped + rows * ORDER_BYTES + PIECE - 1) / PIECE;
-        const Piece* source = (const Piece*)(from - skipped);
+    DEVICE_MEMBER void begin() {}
+
+    DEVICE_MEMBER void copy_turn(Piece* buffer) const {
+        const uint32 before = (uint32)((uint64)copied % PIECE);
+        const uint32 pieces = (before + rows * ORDER_BYTES + PIECE - 1) / PIECE;
+        const Piece* source = (const Piece*)(copied - before) + this_lane();
 #pragma unroll
         for (uint32 start = 0; start < BUFFER_BYTES / PIECE; start += LANES) {
-            const uint32 piece = start + this_lane();
-            if (piece < pieces) copy_ahead(buffer + piece, source + piece);
+            if (start + this_lane() < pieces) {
+                copy_ahead(buffer + start + this_lane(), source + start);
+            }
         }
     }
 
     // The rows that were copied are those to work on now.
     DEVICE_MEMBER void advance() {
-        current = copied;
-        copied += pass_rows;
+        skipped = (uint32)((uint64)copied % PIECE);
+        copied += orders_apart;
+        results += results_apart;
     }
 
     DEVICE_MEMBER bool has_order() const { return this_lane() < rows; }
 
     // Where in a buffer the row of this lane begins.
-    DEVICE_MEMBER uint32 row_at() const {
-        const uint32 skipped = (uint32)((uint64)(calldata + current * ORDER_BYTES) % PIECE);
-        return skipped + this_lane() * ORDER_BYTES;
-    }
+    DEVICE_MEMBER uint32 row_at() const { return skipped + this_lane() * ORDER_BYTES; }
 
     DEVICE_MEMBER Order take(const Piece* buffer) const { return take_order(buffer, row_at()); }
     DEVICE_MEMBER void leave(Piece* buffer, const Result& result) const {
@@ -113,15 +118,18 @@ struct RowsInPasses {
     }
 
     DEVICE_MEMBER void write_results(const Piece* buffer) const {
-        uint8* to = results + current * RESULT_BYTES;
-        if ((uint64)to % PIECE == 0 && rows == LANES) {
-            for (uint32 piece = this_lane(); piece < LANES * RESULT_BYTES / PIECE; piece += LANES) {
-                ((Piece*)to)[piece] = buffer[piece];
+        if ((uint64)results % PIECE == 0 && rows == LANES) {
+            constexpr uint32 PIECES = LANES * RESULT_BYTES / PIECE;
+#pragma unroll
+            for (uint32 start = 0; start < PIECES; start += LANES) {
+                const uint32 piece = start + this_lane();
+                if (piece < PIECES) ((Piece*)results)[piece] = buffer[piece];
             }
             return;
         }
+#pragma unroll 4
         for (uint32 word = this_lane(); word < rows * RESULT_WORDS; word += LANES) {
-            ((uint32*)to)[word] = ((const uint32*)buffer)[word];
+            ((uint32*)results)[word] = ((const uint32*)buffer)[word];
         }
     }
 };
