@@ -74,7 +74,9 @@ def source_files() -> list[Path]:
     folder = REPOSITORY / "src" / "bookwarp"
     kernels = sorted(folder.rglob("*.cu*"))
     assert kernels
-    return sorted(folder.rglob("*.py")) + kernels
+    vectors = sorted(folder.rglob("*.json"))
+    assert vectors
+    return sorted(folder.rglob("*.py")) + kernels + vectors
 
 
 def test_sdist_holds_what_the_tests_need(built):

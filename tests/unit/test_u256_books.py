@@ -5,7 +5,7 @@ import pytest
 from u256_bytes import VECTORS, arena_of, result_of
 
 from bookwarp.consensus import U256Books
-from bookwarp.spec.errors import ParameterError, StoreError
+from bookwarp.spec.errors import EngineError, ParameterError, StoreError
 from bookwarp.testing.u256_orders import LARGEST, pack_order
 
 NOTHING = bytes(68)
@@ -315,6 +315,25 @@ def test_file_of_something_else_is_refused(tmp_path):
         U256Books.load(tmp_path / "other")
     with pytest.raises(StoreError, match="not overwritten"):
         U256Books(1, 1).save(tmp_path / "other")
+
+
+def test_lack_of_memory_is_said_before_there_are_books():
+    with pytest.raises(EngineError, match="there is not enough memory"):
+        U256Books(2**31 - 1, 2**24, engine="cpu")
+
+
+def test_lack_of_memory_for_results_leaves_the_books_as_they_were(monkeypatch):
+    from bookwarp.engines.cpu.u256 import engine
+
+    def lack(*arguments):
+        raise MemoryError("none is left")
+
+    books = U256Books(2, 4, engine="cpu")
+    before = books.digest()
+    monkeypatch.setattr(engine, "group", lack)
+    with pytest.raises(EngineError, match="there is not enough memory: none is left"):
+        books.match([GOOD], [0])
+    assert books.digest() == before
 
 
 def test_books_say_what_they_are():
