@@ -64,6 +64,16 @@ def test_what_is_not_a_number_is_left_out_and_counted():
     assert np.isnan(found["flat"].values[2])
 
 
+def test_integers_that_say_there_is_none_are_left_out():
+    data = dataset(4)
+    data["count"].values[0, 1] = bw.NO_PRICE
+    data["count"].values[1] = bw.NO_PRICE
+    found = bw.measures.over_replicas(data)
+    assert found["count_count"].values.tolist() == [3, 0, 4, 4]
+    assert found["count"].values[0] == data["count"].values[0, [0, 2, 3]].mean()
+    assert np.isnan(found["count"].values[1])
+
+
 def test_an_interval_of_replicas_holds_the_mean_as_often_as_it_says():
     rng = np.random.default_rng(5)
     data = xr.Dataset({"x": (("setting", "replica"), rng.normal(2, 3, (20_000, 4)))})
@@ -85,6 +95,10 @@ def test_quantiles_are_those_of_scipy(confidence):
     [
         (lambda: bw.measures.over_replicas(dataset().isel(replica=0)), "the dimension 'replica'"),
         (lambda: bw.measures.over_replicas(dataset(), 1.0), "confidence = 1.0 is outside 0 .. 1"),
+        (
+            lambda: bw.measures.over_replicas(dataset().assign(flat_low=dataset()["flat"])),
+            "has a variable flat_low already, beside flat",
+        ),
         (lambda: bw.measures.decay_exponent(dataset()), "needs 'acf_abs_returns'"),
         (lambda: bw.measures.decay_exponent(dataset(), "flat"), "with the dimension 'lag'"),
     ],

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bookwarp.measures.student import student_quantile
+from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def over_replicas(dataset: "xr.Dataset", confidence: float = 0.95) -> "xr.Datase
     The interval is mean -/+ t s / sqrt(m), where m is how many replicas are not NaN, s their
     standard deviation (ddof = 1) and t the quantile of Student's distribution with m - 1 degrees of
     freedom. It holds for replicas that are independent, of which there are enough for their mean to
-    be normal. With one replica it is NaN.
+    be normal. With one replica it is NaN. `NO_PRICE` in a variable of integers counts as NaN.
 
     Args:
         dataset: with a dimension "replica"; variables without it stay as they are.
@@ -31,7 +32,8 @@ def over_replicas(dataset: "xr.Dataset", confidence: float = 0.95) -> "xr.Datase
         `X_high` and `X_count`. Sums are in the order of the replicas.
 
     Raises:
-        ParameterError: there is no such dimension, or the confidence is outside its domain.
+        ParameterError: there is no such dimension, the confidence is outside its domain, or a name
+            of the result is taken.
 
     Source: Student, Biometrika 6 (1908) 1.
     """
@@ -49,8 +51,8 @@ def over_replicas(dataset: "xr.Dataset", confidence: float = 0.95) -> "xr.Datase
         if REPLICA not in variable.dims or variable.dtype.kind not in "biuf":
             found[str(name)] = variable
             continue
-        axis = variable.dims.index(REPLICA)
-        parts = _interval(np.moveaxis(variable.values.astype(np.float64), axis, 0), confidence)
+        values = np.moveaxis(variable.values, variable.dims.index(REPLICA), 0)
+        parts = _interval(_as_numbers(values), confidence)
         for suffix, meaning, values in zip(_SUFFIXES, _MEANINGS, parts, strict=True):
             attributes = dict(variable.attrs)
             if suffix:
@@ -58,6 +60,10 @@ def over_replicas(dataset: "xr.Dataset", confidence: float = 0.95) -> "xr.Datase
             if suffix == "_count":
                 attributes["units"] = "1"
             template = variable.isel({REPLICA: 0}, drop=True)
+            if suffix and f"{name}{suffix}" in dataset:
+                raise ParameterError(
+                    f"the dataset has a variable {name}{suffix} already, beside {name}: rename one"
+                )
             found[f"{name}{suffix}"] = template.copy(data=values).assign_attrs(attributes)
     kept = {n: c for n, c in dataset.coords.items() if REPLICA not in c.dims}
     return xr.Dataset(found, coords=kept, attrs={**dataset.attrs, "confidence": confidence})
@@ -71,6 +77,12 @@ _MEANINGS = (
     "high end of the confidence interval of the mean over replicas",
     "replicas that are not NaN",
 )
+
+
+def _as_numbers(values: np.ndarray) -> np.ndarray:
+    """Return values as float64, NaN where an integer says that there is none."""
+    numbers = values.astype(np.float64)
+    return np.where(values == NO_PRICE, np.nan, numbers) if values.dtype == np.int64 else numbers
 
 
 def _interval(values: np.ndarray, confidence: float) -> tuple[np.ndarray, ...]:
