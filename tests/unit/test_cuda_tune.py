@@ -170,6 +170,8 @@ def test_a_choice_is_for_ensembles_of_that_kind(fast):
         {"levels": 9},
         {"window": "following"},
         {"record": "last"},
+        {"clearing_interval": 2},
+        {"parent_qty": 3},
     ):
         assert choice_used(**other) == DEFAULT
     assert choice_used(stream="paper") == {
@@ -180,6 +182,9 @@ def test_a_choice_is_for_ensembles_of_that_kind(fast):
     }
     tune(record="last")
     assert choice_used(record="volume") == FASTEST
+    worked = {"clearing_interval": [1, 2, 3], "parent_qty": [0, 2, 9]}
+    tune(steps=3, **worked)
+    assert choice_used(steps=5, **worked) == FASTEST
 
 
 def test_a_choice_is_for_that_gpu_and_that_code(fast, monkeypatch):
