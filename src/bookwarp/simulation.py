@@ -289,11 +289,15 @@ class Simulation:
         last_price, volume, trades, prev_mid2, base, pruned_bid and pruned_ask are int64 [market],
         as of a `Run`. "book" is [market, level] in signed lots, buys positive and sells negative,
         int32 as long as no side of a book can pass 2**31 - 1 lots, then int64. "best_bid_level" and
-        "best_ask_level" are int64 [market], -1 and `levels` where a side is empty.
+        "best_ask_level" are int64 [market], -1 and `levels` where a side is empty. "waiting_buy"
+        and "waiting_sell", lots as of the book, are there if some market clears less often than
+        every step; execution_waiting, execution_filled, execution_cost, arrival_mid2 and
+        start_volume if some market has an execution agent.
 
         They are the state itself: steps change them, and what is written there is the state from
         then on. A market can be set back to what all arrays held of it, or of another market, at an
-        earlier step; other values are not checked, and may not be a state. Ask again after `resume`
+        earlier step; other values are not checked, and may not be a state. When its auctions come
+        and its parent order begins goes by the step of the run all the same. Ask again after `resume`
         and when "book" may have become int64; arrays that were handed out stay valid memory as long
         as they are held.
 
