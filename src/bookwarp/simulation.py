@@ -296,8 +296,8 @@ class Simulation:
 
         They are the state itself: steps change them, and what is written there is the state from
         then on. A market can be set back to what all arrays held of it, or of another market, at an
-        earlier step; other values are not checked, and may not be a state. When its auctions come
-        and its parent order begins goes by the step of the run all the same. Ask again after `resume`
+        earlier step; other values are not checked, and may not be a state. When it clears, and when
+        its parent order begins, goes by the step of the run all the same. Ask again after `resume`
         and when "book" may have become int64; arrays that were handed out stay valid memory as long
         as they are held.
 
