@@ -9,7 +9,8 @@ from emulated_kernels import needs_compiler
 from emulated_measures import MeasuringGpu, gather, on_device, play_kernels
 from measure_rows import BLOCKS, CASES, assert_same_sums, random_rows, reference_sums
 
-from bookwarp.engines.cuda.measures import layout, sums
+from bookwarp.engines.cuda.measures import sums
+from bookwarp.engines.cuda.measures.layout import entries_of
 from bookwarp.engines.cuda.measures.sums import CudaSums
 from bookwarp.spec.errors import EngineError
 from bookwarp.spec.measure_sums import SUMS, sum_shapes
@@ -22,8 +23,7 @@ PIECE = 32
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch):
     """Play the kernels, with pieces so small that a few markets fill more than one."""
-    monkeypatch.setattr(layout, "PIECE", PIECE)
-    monkeypatch.setattr(sums, "PIECE", PIECE)
+    monkeypatch.setattr(sums, "MOST_MARKETS", PIECE)
     play_kernels(monkeypatch)
 
 
@@ -51,7 +51,7 @@ def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory):
     rows = random_rows(15, markets, seed=markets)
     gpu = MeasuringGpu()
     source = CudaSums(on_device(gpu, rows), BLOCKS)
-    gpu.free = sums._SHARE_OF_FREE * pieces_of_memory * layout.entries_of(BLOCKS) * PIECE * 8
+    gpu.free = sums._SHARE_OF_FREE * pieces_of_memory * entries_of(BLOCKS) * PIECE * 8
     found = gather(source)
     assert_same_sums(found, reference_sums(rows), 15)
     launches = -(-markets // (pieces_of_memory * PIECE))

@@ -10,9 +10,6 @@ from bookwarp.spec.measure_sums import (
     sum_shapes,
 )
 
-PIECE = 16384
-"""Markets whose sums lie together, [sum, market]: some tens of megabytes, to be copied at once."""
-
 
 def entries_of(blocks: tuple[str, ...]) -> int:
     """Return how many sums a market has."""
@@ -22,7 +19,6 @@ def entries_of(blocks: tuple[str, ...]) -> int:
 def macros() -> dict[str, int | str]:
     """Return what the kernels are specialised by: nothing but the constants of the measures."""
     return {
-        "PIECE": PIECE,
         "HORIZONS": ", ".join(map(str, HORIZONS)),
         "HORIZON_COUNT": len(HORIZONS),
         "LAGS": LAGS,

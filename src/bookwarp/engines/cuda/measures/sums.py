@@ -7,9 +7,11 @@ import numpy as np
 from bookwarp.engines.cuda.arrays import DeviceArray
 from bookwarp.engines.cuda.gpu import Memory
 from bookwarp.engines.cuda.measures.compile import load_kernels
-from bookwarp.engines.cuda.measures.layout import PIECE, entries_of
+from bookwarp.engines.cuda.measures.layout import entries_of
 from bookwarp.spec.measure_sums import HORIZONS, LAGS, SUMS, sum_shapes
 
+MOST_MARKETS = 16384
+"""Markets whose sums are a piece, [sum, market]: some tens of megabytes, to be copied at once."""
 _BLOCK = 128
 _LANES = 32
 _LAGS_TOGETHER = 8
@@ -44,6 +46,8 @@ class CudaSums:
         array = rows[_READS[self._blocks[0]][0]]
         self._gpu = array.gpu
         self._count, self.markets = array.shape
+        self._piece = min(MOST_MARKETS, -(-self.markets // _LANES) * _LANES)
+        self._nbytes = self._entries * self._piece * _BYTES
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """Yield the sums of some markets after the other, and the first of these.
@@ -51,11 +55,11 @@ class CudaSums:
         Raises:
             EngineError: a GPU failed, or has no memory left for the sums.
         """
-        code = load_kernels(self._gpu.arch)
-        kernels = {block: code.get_kernel(f"sum_{block}") for block in self._blocks}
-        at_once = self._markets_at_once()
-        nbytes = self._entries * PIECE * _BYTES
-        memory = Memory(self._gpu, -(-at_once // PIECE) * nbytes)
+        with self._gpu:
+            code = load_kernels(self._gpu.arch)
+            kernels = {block: code.get_kernel(f"sum_{block}") for block in self._blocks}
+        at_once, nbytes = self._markets_at_once(), self._nbytes
+        memory = Memory(self._gpu, self._pieces(at_once) * nbytes)
         images = [self._gpu.allocate_pinned(nbytes) for _ in range(min(2, self._pieces(at_once)))]
         written, arrivals = self._gpu.create_event(), [self._gpu.create_event() for _ in images]
         for first in range(0, self.markets, at_once):
@@ -71,16 +75,17 @@ class CudaSums:
                     address = memory.pointer + (piece + 1) * nbytes
                     self._gpu.fetch(images[ahead], address, written, arrivals[ahead])
                 self._gpu.finish_fetch(arrivals[here])
-                own = min(PIECE, count - piece * PIECE)
-                yield first + piece * PIECE, self._by_name(images[here], own)
+                begin = piece * self._piece
+                own = min(self._piece, count - begin)
+                yield first + begin, self._by_name(images[here], own)
 
     def _pieces(self, markets: int) -> int:
-        return -(-markets // PIECE)
+        return -(-markets // self._piece)
 
     def _markets_at_once(self) -> int:
         """Return how many markets' sums there is memory for: whole pieces, or all markets."""
-        room = self._gpu.free_bytes() // _SHARE_OF_FREE // (self._entries * PIECE * _BYTES)
-        return min(self.markets, max(1, room) * PIECE)
+        room = self._gpu.free_bytes() // _SHARE_OF_FREE // self._nbytes
+        return min(self.markets, max(1, room) * self._piece)
 
     def _launch(self, block: str, kernel: object, memory: Memory, first: int, count: int) -> None:
         before = self._blocks[: self._blocks.index(block)]
@@ -94,13 +99,13 @@ class CudaSums:
             self._gpu.configure(blocks, threads, 0),
             kernel,
             *(self._rows[name].pointer for name in _READS[block]),
-            memory.pointer + entries_of(before) * PIECE * _BYTES,
-            *map(np.uint32, (self._entries, self._count, self.markets, first, count)),
+            memory.pointer + entries_of(before) * self._piece * _BYTES,
+            *map(np.uint32, (self._entries, self._piece, self._count, self.markets, first, count)),
         )
 
     def _by_name(self, image: np.ndarray, markets: int) -> dict[str, np.ndarray]:
         """Return the sums in the bytes of a piece as views, int64 [..., market]."""
-        table = image.view(np.int64).reshape(self._entries, PIECE)[:, :markets]
+        table = image.view(np.int64).reshape(self._entries, self._piece)[:, :markets]
         found, first = {}, 0
         for name, shape in sum_shapes(self._blocks).items():
             count = shape[0] if shape else 1

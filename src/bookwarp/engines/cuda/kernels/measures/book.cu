@@ -2,8 +2,8 @@
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 sum_book(const int64* best_bid, const int64* best_ask, const int64* bid_depth,
-         const int64* ask_depth, int64* sums, uint32 entries, uint32 rows, uint32 markets,
-         uint32 first, uint32 count) {
+         const int64* ask_depth, int64* sums, uint32 entries, uint32 piece, uint32 rows,
+         uint32 markets, uint32 first, uint32 count) {
     const uint32 place = blockIdx.x * BLOCK + threadIdx.x;
     if (place >= count) return;
     const uint32 market = first + place;
@@ -25,7 +25,7 @@ sum_book(const int64* best_bid, const int64* best_ask, const int64* bid_depth,
         bid_total += bid_here, ask_total += ask_here;
         bid_most = max(bid_most, bid_here), ask_most = max(ask_most, ask_here);
     }
-    const Sums out = sums_of(sums, entries, place);
+    const Sums out = sums_of(sums, entries, piece, place);
     out[two_sided] = both, out[no_bid] = bidless, out[no_ask] = askless;
     out[spread] = total, out[spread_square] = square, out[spread_most] = widest;
     out[bid_lots] = bid_total, out[ask_lots] = ask_total;

@@ -1,10 +1,10 @@
 // Sum products of a market's returns some rows apart, and keep the returns at both ends.
 //
-// A thread takes TOGETHER consecutive lags of one market; the warps of a block take the lags of the
-// same 32 markets, and read the same rows at about the same time. The returns that the newest one is
-// multiplied with are in registers: a ring of TOGETHER, whose places are constants because as many
-// rows are one turn of the loop. Returns are taken in 32 bits, and squares too: where a sum of
-// fourth powers fits in 64, no return has more than 15.
+// A thread takes TOGETHER consecutive lags of one market; the warps of a block take the lags of
+// the same 32 markets, and read the same rows at about the same time. The returns that the newest
+// one is multiplied with are in registers: a ring of TOGETHER, whose places are constants because
+// as many rows are one turn of the loop. Returns are taken in 32 bits, and squares too: where a
+// sum of fourth powers fits in 64, no return has more than 15.
 
 constexpr uint32 TOGETHER = 8;  // a power of two, for the ring
 constexpr uint32 LAG_GROUPS = (LAGS + TOGETHER - 1) / TOGETHER;
@@ -17,8 +17,8 @@ DEVICE int64 return_at(const Column& price, int64 row, int64 returns) {
 
 // Two blocks on a multiprocessor hide the reading, whose rows a turn of the loop asks for at once.
 extern "C" __global__ void __launch_bounds__(MEMORY_BLOCK, 2)
-sum_memory(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 markets,
-           uint32 first, uint32 count) {
+sum_memory(const int64* last, int64* sums, uint32 entries, uint32 piece, uint32 rows,
+           uint32 markets, uint32 first, uint32 count) {
     const uint32 place = blockIdx.x * LANES + threadIdx.x % LANES;
     if (place >= count) return;
     const Column price = column_of(last, markets, first + place);
@@ -53,7 +53,7 @@ sum_memory(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 m
             }
         }
     }
-    const Sums out = sums_of(sums, entries, place);
+    const Sums out = sums_of(sums, entries, piece, place);
 #pragma unroll
     for (uint32 j = 0; j < TOGETHER; ++j) {
         const uint32 entry = nearest_lag - 1 + j;

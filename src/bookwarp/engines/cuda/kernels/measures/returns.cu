@@ -7,8 +7,8 @@ DEVICE uint32 horizon_of(uint32 number) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sum_returns(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 markets,
-            uint32 first, uint32 count) {
+sum_returns(const int64* last, int64* sums, uint32 entries, uint32 piece, uint32 rows,
+            uint32 markets, uint32 first, uint32 count) {
     const uint32 number = blockIdx.x % HORIZON_COUNT;
     const uint32 place = blockIdx.x / HORIZON_COUNT * BLOCK + threadIdx.x;
     if (place >= count) return;
@@ -23,7 +23,7 @@ sum_returns(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 
         cubes += square * change, fourths += square * square;
         most = max(most, size);
     }
-    const Sums out = sums_of(sums, entries, place);
+    const Sums out = sums_of(sums, entries, piece, place);
     out[return_sum + number] = sum, out[return_square + number] = squares;
     out[return_cube + number] = cubes, out[return_fourth + number] = fourths;
     out[return_most + number] = most;

@@ -3,8 +3,9 @@
 // read consecutive numbers. Nothing is shared, and no thread waits for another.
 //
 // Sums are numbered within their block as measures/layout.py says (the constants that follow this
-// file). They lie in pieces of PIECE markets, so that a piece can be copied at once: [piece, sum,
-// market]. A sum that does not fit in 64 bits may be anything: the host tells by the largest values.
+// file). They lie in pieces of `piece` markets, so that one can be copied at once: [piece, sum,
+// market]. A sum that does not fit in 64 bits may be anything: the host tells by the largest
+// values.
 
 typedef int int32;
 typedef unsigned int uint32;
@@ -33,13 +34,14 @@ DEVICE Column column_of(const int64* series, uint32 markets, uint32 market) {
 // One market's sums of a block.
 struct Sums {
     int64* first;
+    uint64 piece;
 
-    DEVICE_MEMBER int64& operator[](uint32 sum) const { return first[(uint64)sum * PIECE]; }
+    DEVICE_MEMBER int64& operator[](uint32 sum) const { return first[sum * piece]; }
 };
 
 // `entries` is how many sums a market has, of all blocks; `sums` points to the first of the block.
-DEVICE Sums sums_of(int64* sums, uint32 entries, uint32 place) {
-    return {sums + (uint64)(place / PIECE) * entries * PIECE + place % PIECE};
+DEVICE Sums sums_of(int64* sums, uint32 entries, uint32 piece, uint32 place) {
+    return {sums + (uint64)(place / piece) * entries * piece + place % piece, piece};
 }
 
 DEVICE int64 size_of(int64 value) { return value < 0 ? -value : value; }

@@ -43,8 +43,8 @@ DEVICE int64 largest_size(const Column& price, uint32 rows) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sum_tail(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 markets, uint32 first,
-         uint32 count) {
+sum_tail(const int64* last, int64* sums, uint32 entries, uint32 piece, uint32 rows, uint32 markets,
+         uint32 first, uint32 count) {
     const uint32 place = blockIdx.x * BLOCK + threadIdx.x;
     if (place >= count) return;
     const Column price = column_of(last, markets, first + place);
@@ -66,6 +66,6 @@ sum_tail(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 mar
             before = here;
         }
     }
-    const Sums out = sums_of(sums, entries, place);
+    const Sums out = sums_of(sums, entries, piece, place);
     out[tail_start] = start, out[tail_log] = excess;
 }

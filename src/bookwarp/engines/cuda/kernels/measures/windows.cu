@@ -1,12 +1,12 @@
 // Sum what windows of a market's returns hold, and what each window tells of the next one.
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sum_windows(const int64* last, int64* sums, uint32 entries, uint32 rows, uint32 markets,
-            uint32 first, uint32 count) {
+sum_windows(const int64* last, int64* sums, uint32 entries, uint32 piece, uint32 rows,
+            uint32 markets, uint32 first, uint32 count) {
     const uint32 place = blockIdx.x * BLOCK + threadIdx.x;
     if (place >= count) return;
     const Column price = column_of(last, markets, first + place);
-    const Sums out = sums_of(sums, entries, place);
+    const Sums out = sums_of(sums, entries, piece, place);
     int64 nets = 0, coarses = 0, net_squares = 0, paths = 0, path_squares = 0, energies = 0;
     int64 energy_squares = 0, both = 0, to_fine = 0, to_coarse = 0;
     int64 coarse_first = 0, path_of_first = 0, coarse_before = 0, path_before = 0;
