@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+import bookwarp as bw
 from bookwarp.engines.cuda.availability import unavailable_reason
 from bookwarp.engines.registry import choose_engine, engine_class
 from bookwarp.spec.market import CallAuction
@@ -81,6 +82,8 @@ CASES: dict[str, dict[str, Any]] = {
     "general worked": {"noise_spread": 9, **_WORKED},
     "general in memory": {"markets": 3, "levels": 65_536, "noise_spread": 9000, "steps": 3},
 }
+MEASURES = "measures"
+"""The case of the kernels that sum recorded rows; it has no ensemble of its own in the table."""
 
 
 def build(name: str) -> tuple[CallAuction, RecordPlan, int]:
@@ -107,11 +110,30 @@ def run_case(engine: Any, plan: RecordPlan, auction: CallAuction, steps: int) ->
     return found.hexdigest()
 
 
+def run_measures(engine: str) -> str:
+    """Return what identifies all measures of rows that stay where the engine wrote them."""
+    measure = bw.measures.stylised_facts
+    simulation = bw.Simulation(
+        *(70, 40, 24, 61),
+        window="following",
+        engine=engine,
+        record=measure.series,
+        keep_on_device=engine == "cuda",
+    )
+    found = hashlib.sha256()
+    for facts in measure.of_simulation(simulation.step(61)).values():
+        found.update(facts.tobytes())
+    return found.hexdigest()
+
+
 def run_on_gpu(names: list[str]) -> Iterator[tuple[str, str, str]]:
     """Yield case, kernel, and what came out, for every kind of kernel that can run a case."""
     from bookwarp.engines.cuda.engine import CudaEngine
 
     for name in names:
+        if name == MEASURES:
+            yield name, "sums", run_measures("cuda")
+            continue
         auction, plan, steps = build(name)
         for kernel, key in kernels_of(CudaEngine(auction, plan), steps).items():
             engine = CudaEngine(auction, plan)
@@ -132,6 +154,9 @@ def expected_results(names: list[str]) -> dict[str, str]:
     """Return what comes out of every case on the processor."""
     make, found = engine_class(choose_engine("auto", devices=False)), {}
     for name in names:
+        if name == MEASURES:
+            found[name] = run_measures("cpu")
+            continue
         auction, plan, steps = build(name)
         found[name] = run_case(make(auction, plan), plan, auction, steps)
     return found
@@ -206,7 +231,8 @@ def run_process(command: list[str], timeout_s: float) -> tuple[str, int | None]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=_DEFAULT_TOOLS)
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE")
+    cases = [*CASES, MEASURES]
+    parser.add_argument("--cases", nargs="+", choices=cases, default=cases, metavar="CASE")
     parser.add_argument("--timeout-s", type=float, default=240, help="of each tool")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 from emulated_gpu import emulated_gpus as emulated_gpus
+from emulated_kernels import needs_compiler
+from emulated_measures import MeasuringGpu, play_kernels
 
+from bookwarp.engines import registry
+from bookwarp.engines.cuda import engine
 from bookwarp.engines.cuda.engine import CudaEngine
 from bookwarp.spec.record import SERIES
 
@@ -47,6 +51,17 @@ def test_cases_are_of_every_kind(tool, keys):
         assert {getattr(key, field) for key in keys} == {False, True}, field
     plans = [tool.build(name)[1] for name in tool.CASES]
     assert any(len(plan.book_markets) and plan.series == tuple(SERIES) for plan in plans)
+
+
+@needs_compiler
+def test_measures_of_the_gpu_are_those_of_the_processor(tool, emulated_gpus, monkeypatch):
+    monkeypatch.setattr(registry, "unavailable_reason", lambda: None)
+    monkeypatch.setattr(engine, "Gpu", MeasuringGpu)
+    play_kernels(monkeypatch)
+    expected = tool.expected_results([tool.MEASURES])
+    ((name, kernel, result),) = tool.run_on_gpu([tool.MEASURES])
+    assert (name, kernel) == ("measures", "sums")
+    assert result == expected[name]
 
 
 def test_results_of_the_gpu_are_those_of_the_processor(tool, emulated_gpus):
