@@ -75,6 +75,15 @@ def test_rows_on_devices_are_measured_there(devices, numbers, keep, monkeypatch)
 
 
 @needs_compiler
+def test_books_that_are_recorded_too_are_no_trouble(devices):
+    expected = ALL.of_simulation(run(engine="reference"))
+    both = {"record": ("book", *ALL.series), "book_markets": [0, 6]}
+    for name in ("cpu", "cuda"):
+        kept = {"keep_on_device": True} if name == "cuda" else {}
+        assert_same_facts(ALL.of_simulation(run(engine=name, **both, **kept)), expected)
+
+
+@needs_compiler
 def test_markets_beyond_64_bits_are_summed_on_the_host(devices):
     given = {"max_qty": [4, 2**31 - 1] * 3 + [4]}
     expected = ALL.of_simulation(run(engine="reference", **given))

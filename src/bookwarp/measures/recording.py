@@ -52,7 +52,7 @@ def check_recorded(simulation: Simulation, series: tuple[str, ...], every: int) 
 
 
 def device_parts(simulation: Simulation) -> list[Mapping[str, Any]] | None:
-    """Return the rows on every GPU, arrays [row, market] by name; None if they are not all there.
+    """Return the rows on every GPU, arrays by name; None if they are not all there.
 
     A simulation that went on from a checkpoint has the rows before it in host memory.
     """
@@ -64,7 +64,7 @@ def device_parts(simulation: Simulation) -> list[Mapping[str, Any]] | None:
         except EngineError:
             return None
         parts.append(rows)
-        count, own = next(iter(rows.values())).shape
+        count, own = next(array.shape for array in rows.values() if len(array.shape) == 2)
         if count < simulation.plan.rows(0, simulation.steps_done):
             return None
         markets += own

@@ -1,7 +1,5 @@
 """Facts of the tail of the absolute returns."""
 
-import math
-
 import numpy as np
 
 from bookwarp.measures.group import Facts, Group, Sums
@@ -10,7 +8,8 @@ from bookwarp.measures.protocol import Output
 from bookwarp.spec.measure_sums import LOG_BITS, TAIL_SHARE, tail_count
 
 _SHARE = f"the largest {100 // TAIL_SHARE} % of the absolute returns"
-_NATURAL = math.log(2) / 2**LOG_BITS
+_LN2 = 0.6931471805599453
+_NATURAL = _LN2 / 2**LOG_BITS
 """A unit of a sum of logarithms, to base e."""
 
 OUTPUTS = {
