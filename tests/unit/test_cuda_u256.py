@@ -256,8 +256,8 @@ def test_kernels_answer_what_is_known_once(played):
 
 WRONG_CODE = {
     "ties go first": (
-        "is_below(key, slot_at(side, here.head, middle)->key)",
-        "!is_below(slot_at(side, here.head, middle)->key, key)",
+        "if (is_below(key, other)) high",
+        "if (!is_below(other, key)) high",
     ),
     "a carry is lost in a sum of fills": ("high + (sum_low < low)", "high"),
     "a wide sum begins anew": ("wide[0] = average.low;", "wide[0] = 0;"),

@@ -121,11 +121,10 @@ def without_the_unseen(source: str) -> str:
     """Let pieces that hold nothing but users and book ids stay where they are."""
     return _changed(
         source,
-        "            if (start + this_lane() < pieces) {\n",
-        "            const uint32 at = (start + this_lane()) * PIECE;\n"
-        "            const uint32 in_row = (at + ORDER_BYTES - before) % ORDER_BYTES;\n"
-        "            const bool is_seen = in_row < SEEN_BYTES || in_row > ORDER_BYTES - PIECE;\n"
-        "            if (at < pieces * PIECE && is_seen) {\n",
+        "        copy_ahead(buffer + piece, (const",
+        "        const uint32 in_row = (piece * PIECE + ORDER_BYTES - bytes_before()) % ORDER_BYTES;\n"
+        "        if (in_row >= SEEN_BYTES && in_row <= ORDER_BYTES - PIECE) return;\n"
+        "        copy_ahead(buffer + piece, (const",
     )
 
 
@@ -145,7 +144,8 @@ def search_by_quarters(source: str) -> str:
     return _changed(
         source,
         "            const uint32 middle = (low + high) / 2;\n"
-        "            if (is_below(key, slot_at(side, here.head, middle)->key)) high = middle;\n"
+        "            const U256 other = slot_at(side, here.head, middle)->key;\n"
+        "            if (is_below(key, other)) high = middle;\n"
         "            else low = middle + 1;\n",
         "            const uint32 count = high - low, second = low + count / 2;\n"
         "            const uint32 first = low + count / 4;\n"

@@ -79,7 +79,8 @@ struct Book {
         uint32 low = 0, high = here.count;
         while (low < high) {
             const uint32 middle = (low + high) / 2;
-            if (is_below(key, slot_at(side, here.head, middle)->key)) high = middle;
+            const U256 other = slot_at(side, here.head, middle)->key;
+            if (is_below(key, other)) high = middle;
             else low = middle + 1;
         }
         return low;

@@ -88,21 +88,29 @@ struct RowsInPasses {
 
     DEVICE_MEMBER void begin() {}
 
+    DEVICE_MEMBER uint32 bytes_before() const { return (uint32)((uint64)copied % PIECE); }
+
+    DEVICE_MEMBER void copy_piece(Piece* buffer, uint32 piece) const {
+        copy_ahead(buffer + piece, (const Piece*)(copied - bytes_before()) + piece);
+    }
+
     DEVICE_MEMBER void copy_turn(Piece* buffer) const {
-        const uint32 before = (uint32)((uint64)copied % PIECE);
-        const uint32 pieces = (before + rows * ORDER_BYTES + PIECE - 1) / PIECE;
-        const Piece* source = (const Piece*)(copied - before) + this_lane();
+        // Those that every lane has where all lanes have books.
+        constexpr uint32 SURE = LANES * ORDER_BYTES / PIECE / LANES * LANES;
+        const uint32 pieces = (bytes_before() + rows * ORDER_BYTES + PIECE - 1) / PIECE;
+        uint32 piece = this_lane();
+        if (rows == LANES) {
 #pragma unroll
-        for (uint32 start = 0; start < BUFFER_BYTES / PIECE; start += LANES) {
-            if (start + this_lane() < pieces) {
-                copy_ahead(buffer + start + this_lane(), source + start);
-            }
+            for (uint32 start = 0; start < SURE; start += LANES) copy_piece(buffer, piece + start);
+            piece += SURE;
         }
+#pragma unroll 1
+        for (; piece < pieces; piece += LANES) copy_piece(buffer, piece);
     }
 
     // The rows that were copied are those to work on now.
     DEVICE_MEMBER void advance() {
-        skipped = (uint32)((uint64)copied % PIECE);
+        skipped = bytes_before();
         copied += orders_apart;
         results += results_apart;
     }
