@@ -14,7 +14,7 @@ from bookwarp.engines.u256_protocol import U256Engine
 from bookwarp.limits import check_threads
 from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.errors import ParameterError
-from bookwarp.spec.u256 import DEFAULT_TILE, MAX_BOOKS, ORDER_BYTES, arena_bytes
+from bookwarp.spec.u256 import DEFAULT_TILE, MAX_BOOKS, arena_bytes
 from bookwarp.spec.u256_arenas import as_arenas, check_arenas
 from bookwarp.spec.u256_orders import (
     as_book_numbers,
@@ -105,9 +105,10 @@ class U256Books:
         Raises:
             ParameterError: as of `match`.
         """
-        if len(order) != ORDER_BYTES:
-            as_calldata([order])
-        return self.match(order, book).tobytes()
+        orders = as_calldata([order])
+        numbers = self._numbers(orders, book)
+        with SignalsDeferred():
+            return self._engine.match(orders, numbers).tobytes()
 
     def _numbers(self, orders: np.ndarray, book: Any) -> np.ndarray | None:
         if book is not None:
