@@ -15,6 +15,7 @@ LADDER = REPOSITORY / "benchmarks" / "ladder" / "u256"
 # The benchmarks are programs and no part of the package: they import each other as such.
 sys.path[:0] = [str(REPOSITORY / "benchmarks"), str(LADDER)]
 
+import u256_gpu_tables  # noqa: E402
 import u256_on_gpu  # noqa: E402
 import u256_rungs  # noqa: E402
 from u256_flows import count_fills, mixed_flow, seed_flow, sweep_flow  # noqa: E402
@@ -46,6 +47,11 @@ def climb(played):
     return climb
 
 
+def on_a_gpu(rows):
+    """Return rows as if the played GPU were one."""
+    return [row | {"gpu": "played", "copy_bytes_per_s": 1.0} for row in rows]
+
+
 @needs_compiler
 @pytest.mark.slow
 def test_rungs_end_where_the_reference_does(climb, tmp_path, capsys):
@@ -61,6 +67,10 @@ def test_rungs_end_where_the_reference_does(climb, tmp_path, capsys):
         assert [row["rung"] for row in found if row["workload"] == flow] == wanted
     fills = {row["workload"]: row["fills_per_order"] for row in found}
     assert fills == {"seed": 1.0, "sweeps": 3.0, "mixed": pytest.approx(0.5, abs=0.2)}
+    rows = on_a_gpu(found)
+    for table in (u256_gpu_tables.ladder(rows), u256_gpu_tables.reasons(rows)):
+        for rung in u256_rungs.RUNGS[1:]:
+            assert f"| {rung.name} |" in table
 
 
 WRONG = {
@@ -111,6 +121,10 @@ def test_benchmark_writes_a_row_for_each_form(played, tmp_path, capsys):
     assert {row["fills_per_order"] for row in seed} == {1.0}
     assert {row["capacity"] for row in seed} == {32, 1024}
     assert {round(row["bytes_per_order"]) for row in seed if "bytes_per_order" in row} == {195, 296}
+    shown = u256_gpu_tables.rates(on_a_gpu(found)).splitlines()
+    assert len(shown) - 2 == sum("orders_per_s" in row for row in found) == 13
+    assert "| 1.000 |" in shown[2]
+    assert len(u256_gpu_tables.single_orders(on_a_gpu(found)).splitlines()) - 2 == 3
 
 
 @needs_compiler

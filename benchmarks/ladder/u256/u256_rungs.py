@@ -122,7 +122,8 @@ def without_the_unseen(source: str) -> str:
     return _changed(
         source,
         "        copy_ahead(buffer + piece, (const",
-        "        const uint32 in_row = (piece * PIECE + ORDER_BYTES - bytes_before()) % ORDER_BYTES;\n"
+        "        const uint32 at = piece * PIECE - bytes_before();\n"
+        "        const uint32 in_row = (at + ORDER_BYTES) % ORDER_BYTES;\n"
         "        if (in_row >= SEEN_BYTES && in_row <= ORDER_BYTES - PIECE) return;\n"
         "        copy_ahead(buffer + piece, (const",
     )
