@@ -175,6 +175,16 @@ def test_tile_outside_its_domain_is_refused(three_books, tile):
         three_books.match([GOOD], [0], tile=tile)
 
 
+def test_more_orders_than_can_be_counted_are_refused(three_books):
+    endless = np.broadcast_to(np.zeros(117, np.uint8), (2**32, 117))
+    with pytest.raises(ParameterError, match="the number of orders = 4294967296 is outside"):
+        three_books.match(endless, 0)
+
+
+def test_tile_may_be_an_integer_of_numpy(three_books):
+    assert three_books.match([GOOD] * 2, [0, 1], tile=np.int64(1))[:, 67].tolist() == [0, 1]
+
+
 def test_single_order_of_the_wrong_length_is_refused(three_books):
     with pytest.raises(ParameterError, match="order 0 has 234 bytes"):
         three_books.match_order(GOOD + GOOD, 0)

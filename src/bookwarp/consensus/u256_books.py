@@ -90,7 +90,7 @@ class U256Books:
             EngineError: there is not enough memory; nothing was matched.
         """
         orders = as_calldata(calldata)
-        check_integer("tile", tile, 1, MAX_BOOKS)
+        tile = check_integer("tile", tile, 1, MAX_BOOKS)
         numbers = self._numbers(orders, book)
         with SignalsDeferred():
             return self._engine.match(orders, numbers, tile)

@@ -36,6 +36,8 @@ arrival. What is beyond the count of a side is zero, so that equal books have eq
 MAX_CAPACITY = 2**24
 """Most slots a side: a book takes 2 GiB then."""
 MAX_BOOKS = 2**31 - 1
+MAX_ORDERS = 2**32 - 1
+"""Of a call."""
 
 DEFAULT_TILE = 65_536
 """Books that are worked at a time."""

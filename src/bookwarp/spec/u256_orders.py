@@ -11,6 +11,7 @@ from bookwarp.spec.u256 import (
     BOOK_ID_AT,
     MAX_BOOKS,
     MAX_CAPACITY,
+    MAX_ORDERS,
     ORDER_BYTES,
     PRICE_AT,
     QTY_AT,
@@ -60,8 +61,8 @@ def as_calldata(orders: Any) -> np.ndarray:
             objects, one an order.
 
     Raises:
-        ParameterError: the length of an order is wrong, naming order, field and offset; or it is
-            nothing of the above.
+        ParameterError: the length of an order is wrong, naming order, field and offset; or there
+            are too many; or it is nothing of the above.
     """
     if isinstance(orders, np.ndarray):
         if orders.dtype != np.uint8 or orders.ndim != 2:
@@ -71,6 +72,7 @@ def as_calldata(orders: Any) -> np.ndarray:
             )
         if orders.shape[1] != ORDER_BYTES:
             raise ParameterError(_wrong_length(0, orders.shape[1]))
+        check_integer("the number of orders", len(orders), 0, MAX_ORDERS)
         return np.ascontiguousarray(orders)
     if isinstance(orders, bytes | bytearray | memoryview):
         data = bytes(orders)
