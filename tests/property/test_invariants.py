@@ -77,7 +77,7 @@ def spoil(name, index, value):
         (spoil("base", 2, 1), r"^a fixed window moved\[market 2\], base = 1$"),
         (spoil("pruned_ask", 0, 1), r"^a fixed window moved\[market 0\]"),
         (spoil("trades", 1, 0), r"^no auction traded\[market 1\], but last = "),
-        (spoil("trades", 1, 10), r"^10 trades of \d+ lots in 9 steps\[market 1\]$"),
+        (spoil("trades", 1, 10), r"^10 trades of \d+ lots in 9 auctions of 9 steps\[market 1\]$"),
         (spoil("volume", 1, 10**6), r"lots came in\[market 1\], outside 180 \.\. 720 \(agents"),
     ],
 )
@@ -86,6 +86,85 @@ def test_state_that_cannot_be_is_named(change, message):
     change(state)
     with pytest.raises(AssertionError, match=message):
         assert_state_valid(AUCTION, state)
+
+
+# Two markets whose orders wait for two of three steps, with 9 lots to buy and to sell.
+WORKED = CallAuction.of(
+    2,
+    agents=20,
+    levels=16,
+    clearing_interval=3,
+    parent_qty=[9, 9],
+    parent_side=[1, -1],
+    parent_start=2,
+    parent_horizon=6,
+    open_depth=100,
+)
+
+
+@pytest.mark.parametrize(
+    "steps, change, message",
+    [
+        (4, spoil("waiting_buy", (0, 3), -1), r"^waiting_buy\[market 0, level 3\] = -1 is neg"),
+        (
+            6,
+            spoil("waiting_sell", (1, 2), 4),
+            r"^waiting_sell\[market 1, level 2\] = 4 after an au",
+        ),
+        (2, spoil("own_filled", 1, 1), r"^own_filled\[market 1\] = 1, begun: False$"),
+        (5, spoil("own_waiting", 0, -1), r"^own_waiting\[market 0\] = -1, begun: True$"),
+        (
+            6,
+            spoil("own_filled", 0, 10),
+            r"^10 lots filled and 0 waiting of a parent order of 9\[mar",
+        ),
+        (4, spoil("own_waiting", 1, 8), r"^8 own lots wait\[market 1\] among \d$"),
+        (
+            6,
+            spoil("start_volume", 0, 10**6),
+            r"^\d own lots filled of -\d+ that traded\[market 0\]$",
+        ),
+        (6, spoil("own_cost", 1, 1000), r"^own_cost\[market 1\] = 1000 of \d lots, arrival_mid2 ="),
+        (6, spoil("arrival_mid2", 0, -33), r"^own_cost\[market 0\] = .* arrival_mid2 = -33"),
+        (7, spoil("trades", 0, 3), r"^3 trades of \d+ lots in 2 auctions of 7 steps\[market 0\]$"),
+    ],
+)
+def test_waiting_and_parent_orders_that_cannot_be_are_named(steps, change, message):
+    state = state_after(steps, WORKED)
+    assert_state_valid(WORKED, state)
+    change(state)
+    with pytest.raises(AssertionError, match=message):
+        assert_state_valid(WORKED, state)
+
+
+@pytest.mark.parametrize(
+    "step, change, message",
+    [
+        (
+            3,
+            spoil("bid", (1, 0), 7),
+            r"^step 3\[market 1\] has no auction, and bid went from \d+ to",
+        ),
+        (4, spoil("ask", (0, 15), 99), r"^step 4\[market 0\] has no auction, and ask went from"),
+        (5, spoil("own_filled", 1, 0), r"^step 5\[market 1\] filled -\d own lots of \d+ that"),
+        (3, spoil("own_cost", 0, 77), r"^step 3\[market 0\] cost -?\d+ for 0 lots$"),
+    ],
+)
+def test_step_of_waiting_and_parent_orders_that_cannot_be_is_named(step, change, message):
+    before, after = state_after(step, WORKED), state_after(step + 1, WORKED)
+    assert_step_valid(WORKED, before, after)
+    change(after)
+    with pytest.raises(AssertionError, match=message):
+        assert_step_valid(WORKED, before, after)
+
+
+@pytest.mark.parametrize("name", ["waiting_buy", "waiting_sell"])
+def test_waiting_lot_that_is_lost_is_named(name):
+    state = state_after(5, WORKED)
+    waiting = getattr(state, name)
+    waiting[1, np.argmax(waiting[1])] -= 1
+    with pytest.raises(AssertionError, match=r"\[market 1\]: resting \+ waiting .* lots came in"):
+        assert_quantity_conserved(WORKED, state, count_incoming(WORKED, 5))
 
 
 def test_state_of_another_type_or_shape_is_named():
@@ -140,7 +219,7 @@ def test_lot_that_is_lost_is_named(side):
     state = state_after(5)
     book = state.bid if side is Side.BUY else state.ask
     book[1, np.argmax(book[1])] -= 1
-    message = rf"^{side.name}\[market 1\]: resting \+ volume .* but \d+ lots came in"
+    message = rf"^{side.name}\[market 1\]: resting \+ waiting \+ volume .* but \d+ lots came in"
     with pytest.raises(AssertionError, match=message):
         assert_quantity_conserved(AUCTION, state, count_incoming(AUCTION, 5))
 

@@ -1,15 +1,18 @@
 """What holds for every call-auction run, as assertions that say where it does not."""
 
-from typing import Any
-
 import numpy as np
 
 from bookwarp.reference.auction import Cleared, best_ask, best_bid
-from bookwarp.reference.engine import run_step
-from bookwarp.spec.agents import exact_agent_types
+from bookwarp.reference.engine import agent_types, run_step
 from bookwarp.spec.codes import Side, Stream, Window
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.state import State, array_shapes, opening_state
+from bookwarp.testing.everywhere import assert_everywhere
+from bookwarp.testing.execution_invariants import (
+    assert_parents_step_valid,
+    assert_parents_valid,
+    assert_waiting_valid,
+)
 
 
 def assert_state_valid(auction: CallAuction, state: State) -> None:
@@ -24,16 +27,20 @@ def assert_state_valid(auction: CallAuction, state: State) -> None:
         assert array.shape == shape, f"{name} has shape {array.shape}, not {shape}"
     for name in ("bid", "ask", "volume", "trades", "pruned_bid", "pruned_ask"):
         array = getattr(state, name)
-        _everywhere(array >= 0, f"{name}{{place}} = {{value}} is negative", value=array)
+        assert_everywhere(array >= 0, f"{name}{{place}} = {{value}} is negative", value=array)
     _assert_not_crossed(state)
     _assert_prices_possible(auction, state)
     _assert_totals_possible(auction, state)
+    if auction.has_waiting_orders:
+        assert_waiting_valid(auction, state)
+    if auction.has_execution_agents:
+        assert_parents_valid(auction, state)
 
 
 def _assert_not_crossed(state: State) -> None:
     bid, ask = best_bid(state.bid), best_ask(state.ask)
     market = np.arange(len(bid))
-    _everywhere(
+    assert_everywhere(
         bid < ask,
         "crossed after {step} steps{place}: {bid_lots} lots bid at level {bid}, {ask_lots} asked "
         "at level {ask}",
@@ -49,14 +56,14 @@ def _assert_prices_possible(auction: CallAuction, state: State) -> None:
     """The mid is in the window; `last` and `base` moved no farther than trades can carry them."""
     top = 2 * (auction.levels - 1)
     mid2 = state.prev_mid2
-    _everywhere(
+    assert_everywhere(
         (mid2 >= 0) & (mid2 <= top),
         "prev_mid2{place} = {mid2} is outside 0 .. {top}",
         mid2=mid2,
         top=top,
     )
     open_price = auction.per_market("open_price").astype(np.int64)
-    _everywhere(
+    assert_everywhere(
         (state.trades > 0) | ((state.last == open_price) & (state.volume == 0)),
         "no auction traded{place}, but last = {last}, open_price = {open_price}, volume = {volume}",
         last=state.last,
@@ -65,12 +72,12 @@ def _assert_prices_possible(auction: CallAuction, state: State) -> None:
     )
     if auction.window is Window.FIXED:
         quiet = (state.base == 0) & (state.pruned_bid == 0) & (state.pruned_ask == 0)
-        _everywhere(quiet, "a fixed window moved{place}, base = {base}", base=state.base)
+        assert_everywhere(quiet, "a fixed window moved{place}, base = {base}", base=state.base)
         low, high = np.zeros_like(open_price), np.full_like(open_price, auction.levels - 1)
     else:
         reach = (state.step + 1) * auction.levels
         low, high = open_price - reach, open_price + reach
-    _everywhere(
+    assert_everywhere(
         (state.last >= low) & (state.last <= high),
         "last{place} = {last} is outside {low} .. {high}",
         last=state.last,
@@ -84,7 +91,7 @@ def _assert_totals_possible(auction: CallAuction, state: State) -> None:
     largest = auction.per_market("max_qty").astype(object) + (auction.stream is Stream.PAPER)
     orders = auction.agents * state.step
     incoming = sum_incoming(auction, state, Side.BUY) + sum_incoming(auction, state, Side.SELL)
-    _everywhere(
+    assert_everywhere(
         (incoming >= orders) & (incoming <= orders * largest),
         "{incoming} lots came in{place}, outside {orders} .. {most} (agents * steps, times the "
         "largest order)",
@@ -92,33 +99,53 @@ def _assert_totals_possible(auction: CallAuction, state: State) -> None:
         orders=orders,
         most=orders * largest,
     )
-    _everywhere(
-        (state.trades <= state.step) & (state.volume >= state.trades),
-        "{trades} trades of {volume} lots in {step} steps{place}",
+    auctions = state.step // auction.per_market("clearing_interval")
+    assert_everywhere(
+        (state.trades <= auctions) & (state.volume >= state.trades),
+        "{trades} trades of {volume} lots in {auctions} auctions of {step} steps{place}",
         trades=state.trades,
         volume=state.volume,
+        auctions=auctions,
         step=state.step,
     )
 
 
 def assert_step_valid(auction: CallAuction, before: State, after: State) -> None:
-    """Check what one step may change: counters never fall, and only a trade moves `last`."""
+    """Check what one step may change: counters never fall, and only a trade moves `last`.
+
+    In a step without an auction nothing trades, and what rests only moves with its window.
+    """
     assert after.step == before.step + 1, f"step {before.step} is followed by {after.step}"
     for name in ("volume", "trades", "pruned_bid", "pruned_ask"):
         old, new = getattr(before, name), getattr(after, name)
-        _everywhere(new >= old, f"{name}{{place}} fell from {{old}} to {{new}}", old=old, new=new)
+        assert_everywhere(
+            new >= old, f"{name}{{place}} fell from {{old}} to {{new}}", old=old, new=new
+        )
     volume = after.volume - before.volume
     trades = after.trades - before.trades
-    _everywhere(
+    assert_everywhere(
         trades == (volume > 0),
         "step {step}{place} traded {volume} lots in {trades} auctions",
         step=before.step,
         volume=volume,
         trades=trades,
     )
+    clears = after.step % auction.per_market("clearing_interval") == 0
+    for name, pruned in (("bid", "pruned_bid"), ("ask", "pruned_ask")):
+        old, new = getattr(before, name).sum(axis=1), getattr(after, name).sum(axis=1)
+        left = getattr(after, pruned) - getattr(before, pruned)
+        assert_everywhere(
+            clears | ((volume == 0) & (old == new + left)),
+            f"step {{step}}{{place}} has no auction, and {name} went from {{old}} to {{new}} lots",
+            step=before.step,
+            old=old,
+            new=new,
+        )
+    if auction.has_execution_agents:
+        assert_parents_step_valid(before, after)
     level = after.last - after.base
     in_window = (level >= 0) & (level < auction.levels)
-    _everywhere(
+    assert_everywhere(
         np.where(volume > 0, in_window, after.last == before.last),
         "step {step}{place} traded {volume} lots, and last went from {old} to {new}, base = {base}",
         step=before.step,
@@ -132,7 +159,9 @@ def assert_step_valid(auction: CallAuction, before: State, after: State) -> None
 def assert_quantity_conserved(
     auction: CallAuction, state: State, incoming: dict[Side, np.ndarray]
 ) -> None:
-    """Check on each side: open_depth + incoming == resting + volume + pruned.
+    """Check on each side: open_depth + incoming + own == resting + waiting + volume + pruned.
+
+    Own lots are those of an execution agent that are filled or wait; the others it sent are gone.
 
     Args:
         auction, state: the ensemble and where it stands.
@@ -140,10 +169,10 @@ def assert_quantity_conserved(
     """
     for side in Side:
         found = sum_incoming(auction, state, side)
-        _everywhere(
+        assert_everywhere(
             found == incoming[side],
-            f"{side.name}{{place}}: resting + volume + pruned - open_depth = {{found}} after "
-            f"{{step}} steps, but {{sent}} lots came in",
+            f"{side.name}{{place}}: resting + waiting + volume + pruned - open_depth - own = "
+            f"{{found}} after {{step}} steps, but {{sent}} lots came in",
             found=found,
             sent=incoming[side],
             step=state.step,
@@ -151,27 +180,39 @@ def assert_quantity_conserved(
 
 
 def sum_incoming(auction: CallAuction, state: State, side: Side) -> np.ndarray:
-    """Return resting + volume + pruned - open_depth of a side, as Python integers [market]."""
-    book = state.bid if side is Side.BUY else state.ask
-    pruned = state.pruned_bid if side is Side.BUY else state.pruned_ask
-    resting = book.astype(object).sum(axis=1)
+    """Return what came in on a side but own lots, as Python integers [market].
+
+    That is resting + waiting + volume + pruned - open_depth - own.
+    """
+    buys = side is Side.BUY
+    left = (state.bid if buys else state.ask).astype(object).sum(axis=1)
+    if auction.has_waiting_orders:
+        waiting = state.waiting_buy if buys else state.waiting_sell
+        left = left + waiting.astype(object).sum(axis=1)
+    if auction.has_execution_agents:
+        own = auction.per_market("parent_side") == side
+        left = left - np.where(own, state.own_filled + state.own_waiting, 0)
+    pruned = state.pruned_bid if buys else state.pruned_ask
     opening = auction.per_market("open_depth").astype(object)
-    return np.asarray(resting + state.volume + pruned - opening, object)
+    return np.asarray(left + state.volume + pruned - opening, object)
 
 
 def count_incoming(auction: CallAuction, steps: int) -> dict[Side, np.ndarray]:
-    """Return the lots that agents send in `steps` steps, by side, int64 [market].
+    """Return the lots that agents send in `steps` steps, execution agents aside, by side.
+
+    Returns:
+        int64 [market] of each side.
 
     Cost: runs the reference.
     """
-    given = auction.agent_types
-    types = exact_agent_types(auction.type_counts()) if given is None else given
+    types = agent_types(auction)
     state = opening_state(auction)
     incoming = {side: np.zeros(auction.markets, np.int64) for side in Side}
     for _ in range(steps):
         orders = run_step(auction, types, state)
         for side in Side:
-            incoming[side] += np.where(orders.side == side, orders.qty, 0).sum(axis=1)
+            sent = np.where(orders.side == side, orders.qty, 0)
+            incoming[side] += sent[:, : auction.agents].sum(axis=1)
     return incoming
 
 
@@ -186,13 +227,13 @@ def assert_auction_valid(buy: np.ndarray, sell: np.ndarray, cleared: Cleared) ->
     """
     for name, given, rests in (("buy", buy, cleared.bid), ("sell", sell, cleared.ask)):
         filled = given - rests
-        _everywhere(
+        assert_everywhere(
             (filled >= 0) & (filled <= given),
             f"{{filled}} of {{given}} lots filled, {name}{{place}}",
             filled=filled,
             given=given,
         )
-        _everywhere(
+        assert_everywhere(
             filled.sum(axis=1) == cleared.volume,
             f"{{filled}} lots of {name}s are filled{{place}}, but volume is {{volume}}",
             filled=filled.sum(axis=1),
@@ -219,18 +260,3 @@ def _assert_best_first(name: str, market: int, given: np.ndarray, rests: np.ndar
         f"market {market}: a {name} is filled while a better price waits (lots, best price first: "
         f"given {given.tolist()}, resting after {rests.tolist()})"
     )
-
-
-def _everywhere(holds: np.ndarray, sentence: str, **values: Any) -> None:
-    """Raise `sentence`, filled in for the first place in index order where `holds` is false.
-
-    `{place}` names market and level; of an array among `values` the element there is taken.
-    """
-    wrong = np.argwhere(~np.asarray(holds, bool))
-    if not len(wrong):
-        return
-    at = tuple(int(index) for index in wrong[0])
-    names = zip(("market", "level"), at, strict=False)
-    place = "[" + ", ".join(f"{name} {index}" for name, index in names) + "]"
-    there = {n: v[at] if isinstance(v, np.ndarray) else v for n, v in values.items()}
-    raise AssertionError(sentence.format(place=place, **there))
