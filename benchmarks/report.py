@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import book_tables
+import flat_tables
 import ladder_tables
 import lux_int_tables
 import paper_figures
@@ -181,6 +182,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "small-books-sizes": lambda: lux_int_tables.sizes(read_rows()),
     "small-books-workloads": lambda: lux_int_tables.workloads(read_rows()),
     "small-books-processor": lambda: lux_int_tables.processor(read_rows()),
+    "flat-blocks": lambda: flat_tables.blocks(read_rows()),
     "u256-seed": lambda: u256_tables.seed(read_rows()),
     "u256-flows": lambda: u256_tables.flows(read_rows()),
     "table2": reproduced.table2,
