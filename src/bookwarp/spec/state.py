@@ -110,13 +110,19 @@ def array_shapes(auction: CallAuction) -> dict[str, tuple[int, ...]]:
     return {n: tuple(sizes[d] for d in dims) for n, (dims, _, _) in state_layout(auction).items()}
 
 
+def opening_prices(auction: CallAuction) -> tuple[np.ndarray, np.ndarray]:
+    """Return the price at which every market opens, and that of its level 0, int64 [market]."""
+    open_price = auction.per_market("open_price").astype(np.int64)
+    if auction.window is Window.FOLLOWING:
+        return open_price, open_price - auction.levels // 2
+    return open_price, np.zeros(auction.markets, np.int64)
+
+
 def opening_state(auction: CallAuction) -> State:
     """Return the state before step 0: open_depth lots a tick below and above open_price."""
     arrays = {name: np.zeros(shape, np.int64) for name, shape in array_shapes(auction).items()}
     markets = np.arange(auction.markets)
-    open_price = auction.per_market("open_price").astype(np.int64)
-    if auction.window is Window.FOLLOWING:
-        arrays["base"][:] = open_price - auction.levels // 2
+    open_price, arrays["base"][:] = opening_prices(auction)
     centre = open_price - arrays["base"]
     arrays["bid"][markets, centre - 1] = auction.open_depth
     arrays["ask"][markets, centre + 1] = auction.open_depth

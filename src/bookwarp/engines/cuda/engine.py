@@ -31,7 +31,7 @@ from bookwarp.engines.cuda.variants import equivalent_keys, find_key
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
-from bookwarp.spec.state import State, array_shapes, opening_state
+from bookwarp.spec.state import State, array_shapes
 
 _NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
 _NARROW_MOST = 2**31 - 1
@@ -97,9 +97,8 @@ class CudaEngine:
         key = self._key(wide=self._narrow_until < 1, recording=self.plan.has_rows)
         for gpu, own in zip(self.gpus, slices, strict=True):
             check_memory(gpu, part_nbytes(key, own, plan, gpu.multiprocessors, kept_rows))
-        state = opening_state(auction)
         self._parts = [
-            Part(gpu, own, plan, state, key.lots, kept_rows)
+            Part(gpu, own, plan, auction, key.lots, kept_rows)
             for gpu, own in zip(self.gpus, slices, strict=True)
         ]
         self._kept = [part.kept for part in self._parts if part.kept]

@@ -56,6 +56,11 @@ class Extras:
         """Address of the structure `Extras`; 0 where there is nothing in it."""
         return self._table.pointer if self._table else 0
 
+    def clear(self) -> None:
+        """Let nothing wait."""
+        for memory in self.waiting.values():
+            self._gpu.write(memory, np.zeros(self._shape or 0, self.lots))
+
     def write(self, state: State) -> None:
         """Let those lots wait that do in a state of these markets."""
         for name, memory in self.waiting.items():

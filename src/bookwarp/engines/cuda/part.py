@@ -20,6 +20,7 @@ from bookwarp.engines.cuda.layout import (
     scalar_names,
     scalars_pitch,
 )
+from bookwarp.engines.cuda.opening import lay_out_opening
 from bookwarp.engines.cuda.rows import (
     RowBuffer,
     buffer_nbytes,
@@ -27,6 +28,7 @@ from bookwarp.engines.cuda.rows import (
     row_nbytes,
     row_shapes,
 )
+from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import State
 
@@ -105,7 +107,7 @@ class Part:
         gpu: the device.
         markets: which markets.
         plan: what is recorded.
-        state: of the whole ensemble, to start from.
+        auction: the whole ensemble, which opens.
         lots: type of the lots at a level.
         kept_rows: how many recorded rows are to stay on the device; None to bring them.
     """
@@ -115,21 +117,21 @@ class Part:
         gpu: Gpu,
         markets: Slice,
         plan: RecordPlan,
-        state: State,
+        auction: CallAuction,
         lots: np.dtype,
         kept_rows: int | None = None,
     ) -> None:
         self.gpu = gpu
         self.slice = markets
         self._plan = plan
-        self._levels = state.bid.shape[1]
+        self._levels = auction.levels
         self._count = np.uint32(markets.count)
         self._markets = upload(gpu, markets.markets)
         self._types = None if markets.types is None else upload(gpu, lay_out_types(markets.types))
         self.scalar_names = scalar_names(markets.parents is not None)
         self.scalars = Memory(gpu, scalars_nbytes(markets.count, len(self.scalar_names)))
         self.book, self.lots = self._allocate_book(lots), lots
-        waiting = (markets.count, self._levels) if len(state.waiting_buy) else None
+        waiting = (markets.count, self._levels) if auction.has_waiting_orders else None
         self.extras = Extras(gpu, waiting, lots, markets.parents, markets.profile)
         self._scratch: Memory | None = None
         self._prepared: dict[KernelKey, _Prepared] = {}
@@ -139,7 +141,10 @@ class Part:
         self.kept: KeptRows | None = None
         if kept_rows is not None:
             self.kept = KeptRows(gpu, plan, self._row_shapes, kept_rows)
-        self.write(state, lots)
+        book, scalars = lay_out_opening(auction, markets.first, markets.stop, lots)
+        gpu.write(self.book, book)
+        gpu.write(self.scalars, scalars)
+        self.extras.clear()
 
     def write(self, state: State, lots: np.dtype) -> None:
         """Continue from the part of `state` that is this one's, with lots of a type."""
