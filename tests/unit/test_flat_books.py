@@ -1,5 +1,6 @@
 """Books of flat rows from block to block, and in files."""
 
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +39,29 @@ def test_blocks_in_pieces_trade_and_rest_as_the_whole():
     assert trades.tobytes() == done.trades.tobytes()
     assert pieces.state.orders.tobytes() == whole.state.orders.tobytes()
     np.testing.assert_array_equal(pieces.state.order_offsets, whole.state.order_offsets)
+
+
+def test_interrupt_waits_for_the_engine_and_leaves_the_books_as_they_were(monkeypatch):
+    books = FlatBooks(20, engine="cpu")
+    books.execute(BLOCKS[0].orders, BLOCKS[0].book)
+    before, matched = books.state, []
+    made = books._matcher._engine.match
+
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        matched.append(made(*arguments, **options))
+        return matched[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(books._matcher._engine, "match", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            books.execute(BLOCKS[1].orders, BLOCKS[1].book)
+    assert len(matched) == 1
+    assert books.state is before
+    expected = match_block(
+        BLOCKS[1].orders, BLOCKS[1].book, before, base_trade_id=books.next_trade_id
+    )
+    assert books.execute(BLOCKS[1].orders, BLOCKS[1].book).digest() == expected.digest()
 
 
 def test_saved_books_go_on_as_if_nothing_had_happened(tmp_path):

@@ -16,6 +16,7 @@ from bookwarp.consensus.flat.prices import PriceTicks
 from bookwarp.consensus.flat.rows import MAX_ORDERS, MAX_QUANTITY
 from bookwarp.engines.registry import book_engine_class
 from bookwarp.results.event_order import by_message
+from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.book_rules import BookRules
 from bookwarp.spec.book_state import BookState
 from bookwarp.spec.errors import ParameterError
@@ -116,9 +117,12 @@ class FlatMatcher:
         own, orders = messages[index], resting[offsets[0] : offsets[-1]]
         own["book"] -= np.uint32(first_book)
         orders["book"] -= np.uint32(first_book)
-        self._engine.write_state(self._state_of(orders, offsets - offsets[0]))
-        matched = self._engine.match(own, None, events=True)
-        after = self._engine.read_state()
+        before = self._state_of(orders, offsets - offsets[0])
+        # Cut short, threads of the engine could still work when the next block comes.
+        with SignalsDeferred():
+            self._engine.write_state(before)
+            matched = self._engine.match(own, None, events=True)
+            after = self._engine.read_state()
         taker, maker, lots, refused = _read_trades(matched)
         counts = np.diff(after.order_offsets[: len(offsets)])
         if not isinstance(index, slice):
