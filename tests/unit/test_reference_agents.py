@@ -236,6 +236,14 @@ def test_counts_of_the_types_are_those_of_the_largest_remainder(shares, agents, 
     assert found == [counts]
 
 
+def test_counts_of_a_market_do_not_depend_on_its_neighbours():
+    one, other = [0.7, 0.15, 0.15, 0.0], [0.25, 0.25, 0.25, 0.25]
+    rows = np.array([one, one, other, one, other, other])
+    alone = [exact_type_counts(row[None], 11)[0].tolist() for row in rows]
+    assert exact_type_counts(rows, 11).tolist() == alone
+    assert alone[0] != alone[2]
+
+
 def test_each_market_has_its_own_counts_and_every_agent_a_type_in_order():
     auction = CallAuction.of(3, agents=5, mix={"noise": [1.0, 0.5, 0.0], "maker": "rest"})
     counts = auction.type_counts()

@@ -96,6 +96,15 @@ def exact_type_counts(share: np.ndarray, agents: int) -> np.ndarray:
     Returns:
         int64 [market, type]; rows sum to `agents`.
     """
+    # Markets with the same shares mostly follow each other, as the replicas of a setting do.
+    changes = (share[1:] != share[:-1]).any(axis=1)
+    first = np.flatnonzero(np.concatenate(([True], changes)))
+    return np.repeat(
+        _largest_remainders(share[first], agents), np.diff(first, append=len(share)), axis=0
+    )
+
+
+def _largest_remainders(share: np.ndarray, agents: int) -> np.ndarray:
     quota = np.rint(share * agents * _QUOTA_UNITS).astype(np.int64)
     counts, remainder = np.divmod(quota, _QUOTA_UNITS)
     missing = agents - counts.sum(axis=1)
