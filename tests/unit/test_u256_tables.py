@@ -72,17 +72,16 @@ def test_report_keeps_a_row_of_every_capacity_and_way(tmp_path):
 
 def test_rows_of_the_processor_have_what_the_tables_show(tmp_path, capsys):
     rows = tmp_path / "rows.jsonl"
-    words = ["--flows", "seed,mixed", "--books", "40", "--threads", "1,2", "--trials", "1"]
+    words = ["--flows", "sweeps", "--books", "40", "--threads", "1,2", "--trials", "1"]
     run_u256.main([*words, "--rows", str(rows)])
     found = report.read_rows(tmp_path)
-    assert len(found) == (2 + 2) * 4
-    assert all(row["fills_per_order"] > 0 for row in found)
-    assert {row["fills_per_order"] for row in found if row["workload"] == "seed"} == {1.0}
-    assert len(cells(u256_tables.seed(found))) == len(u256_tables.PUBLISHED) + 8
-    assert len(cells(u256_tables.flows(found))) == 8
+    assert [row["fills_per_order"] for row in found] == [3.0] * 4
+    assert len(cells(u256_tables.flows(found))) == 4
+    as_seed = [row | {"workload": "seed"} for row in found]
+    assert len(cells(u256_tables.seed(as_seed))) == len(u256_tables.PUBLISHED) + 4
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 4 * 5
-    assert all("fills an order" in line for line in printed)
+    assert len(printed) == 4
+    assert all("3.000 fills an order" in line for line in printed)
 
 
 def test_flow_that_does_not_make_its_fills_is_refused():
