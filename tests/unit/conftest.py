@@ -59,7 +59,30 @@ def opening_run():
     return bw.simulate(3, 8, steps=0, engine="reference", tape_steps=[], **recording)
 
 
-RUNS = {each.__name__: each for each in (plain_run, varied_run, typed_run, opening_run)}
+def worked_run():
+    """Orders wait and parent orders are worked, and the run ends in the middle of both."""
+    return bw.simulate(
+        4,
+        agents=12,
+        levels=20,
+        steps=11,
+        window="following",
+        clearing_interval=[1, 3, 4, 2**31 - 1],
+        parent_qty=[60, 0, 40, 9],
+        parent_side=[1, 1, -1, 1],
+        parent_start=[2, 0, 1, 5],
+        parent_horizon=[7, 1, 100, 3],
+        schedule=["twap", "twap", "profile", "share"],
+        volume_profile=[2, 0, 5],
+        volume_share=1 / 3,
+        engine="reference",
+        record=("last", "mid2", "tape"),
+        tape_markets=[0, 2],
+        tape_steps=[1, 3, 7, 8],
+    )
+
+
+RUNS = {each.__name__: each for each in (plain_run, varied_run, typed_run, opening_run, worked_run)}
 
 
 @pytest.fixture(scope="session", params=RUNS)
@@ -87,7 +110,11 @@ def assert_same_auction(found, expected):
     """Every parameter has the same value and type, and gives the same agents."""
     for name in ("markets", "agents", "levels", "stream", "window"):
         assert getattr(found, name) == getattr(expected, name)
-    for name in [*(each for each in PARAMETERS if each != "steps"), "agent_types"]:
+    for name in [
+        *(each for each in PARAMETERS if each != "steps"),
+        "agent_types",
+        "volume_profile",
+    ]:
         one, other = getattr(found, name), getattr(expected, name)
         assert type(one) is type(other), name
         assert_equal_arrays(np.asarray(one), np.asarray(other))
@@ -110,6 +137,7 @@ def assert_same_run(found, expected, timed=True):
     assert_same_auction(found.auction, expected.auction)
     assert_same_plan(found.plan, expected.plan)
     assert found.steps == expected.steps
+    assert list(found.state.arrays()) == list(expected.state.arrays())
     for name, array in expected.state.arrays().items():
         assert_equal_arrays(getattr(found.state, name), array)
     assert list(found.history) == list(expected.history)

@@ -31,6 +31,18 @@ SETTINGS = {
         "tape_markets": [2],
         "tape_steps": [0, 5, 11],
     },
+    "worked": {
+        "clearing_interval": [1, 3, 5, 2, 4],
+        "parent_qty": [30, 9, 0, 100, 8],
+        "parent_start": [0, 1, 2, 3, 4],
+        "parent_horizon": 6,
+        "parent_side": [1, -1, 1, -1, 1],
+        "schedule": ["twap", "profile", "share", "share", "profile"],
+        "volume_profile": [1, 2],
+        "record": ("last", "mid2", "tape"),
+        "tape_markets": [1, 3],
+        "tape_steps": [1, 2, 8],
+    },
     "types": {"agent_types": bw.draw_agent_types(5, 8, seed=1), "record": ()},
 }
 

@@ -10,7 +10,7 @@ from bookwarp.results.dataset import dataset_to_run, run_to_dataset
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import StoreError
 from bookwarp.spec.record import SERIES
-from bookwarp.spec.state import STATE_LAYOUT
+from bookwarp.spec.state import ALL_LAYOUT, state_layout
 
 
 def test_dataset_is_the_run_and_back(run, same_run):
@@ -20,11 +20,22 @@ def test_dataset_is_the_run_and_back(run, same_run):
 def test_final_values_have_the_names_of_the_run(run):
     dataset = run.to_xarray()
     assert dataset["bid"].dims == dataset["ask"].dims == ("market", "level")
-    for name in STATE_LAYOUT:
-        final = "last_price" if name == "last" else name
+    for name in state_layout(run.auction):
+        final = "last_price" if name == "last" else name.replace("own_", "execution_")
         np.testing.assert_array_equal(dataset[final].values, getattr(run, final))
-        assert dataset[final].attrs["units"] == STATE_LAYOUT[name][1]
-        assert dataset[final].attrs["long_name"] == STATE_LAYOUT[name][2]
+        assert dataset[final].attrs["units"] == ALL_LAYOUT[name][1]
+        assert dataset[final].attrs["long_name"] == ALL_LAYOUT[name][2]
+    assert ("waiting_buy" in dataset) == run.auction.has_waiting_orders
+    assert ("execution_cost" in dataset) == run.auction.has_execution_agents
+
+
+def test_a_run_without_waiting_or_parent_orders_has_none_of_their_lots(plain):
+    for name in ("waiting_buy", "waiting_sell"):
+        assert getattr(plain, name).shape == plain.bid.shape
+        assert not getattr(plain, name).any()
+    for name in ("waiting", "filled", "cost"):
+        assert getattr(plain, f"execution_{name}").tolist() == [0] * plain.markets
+    assert plain.arrival_mid2.tolist() == plain.start_volume.tolist() == [0] * plain.markets
 
 
 def test_books_and_history_are_shared_with_the_run(varied):
