@@ -1,6 +1,7 @@
 """Books of flat rows from block to block, and in files."""
 
 import signal
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -39,6 +40,19 @@ def test_blocks_in_pieces_trade_and_rest_as_the_whole():
     assert trades.tobytes() == done.trades.tobytes()
     assert pieces.state.orders.tobytes() == whole.state.orders.tobytes()
     np.testing.assert_array_equal(pieces.state.order_offsets, whole.state.order_offsets)
+
+
+def test_books_can_open_with_what_rests_elsewhere():
+    one = FlatBooks(20)
+    one.execute(BLOCKS[0].orders, BLOCKS[0].book)
+    other = FlatBooks(20, state=one.state, first_trade_id=one.next_trade_id)
+    found = [each.execute(BLOCKS[1].orders, BLOCKS[1].book) for each in (one, other)]
+    assert found[0].digest() == found[1].digest()
+    with pytest.raises(ParameterError, match="books = 19, but state has 20"):
+        FlatBooks(19, state=one.state)
+    crossed = replace(one.state, orders=one.state.orders[::-1])
+    with pytest.raises(ParameterError, match=r"resting orders .* are not in order"):
+        FlatBooks(20, state=crossed)
 
 
 def test_interrupt_waits_for_the_engine_and_leaves_the_books_as_they_were(monkeypatch):

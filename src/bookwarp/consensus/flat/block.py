@@ -128,9 +128,7 @@ def match_block(
     """
     rows = as_orders(orders)
     if state is not None:
-        if books not in (None, state.books):
-            raise ParameterError(f"books = {books}, but state has {state.books}")
-        before = check_state(state)
+        before = check_state(state, books)
         count = before.books
     else:
         count = _count_books(book, books, len(rows))

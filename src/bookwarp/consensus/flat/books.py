@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from bookwarp.consensus.flat.block import FlatBlock, make_matcher, run_block
+from bookwarp.consensus.flat.outcome import MAX_TRADE_ID
 from bookwarp.consensus.flat.rows import as_orders
+from bookwarp.consensus.flat.states import check_state
 from bookwarp.engines.registry import choose_book_engine
 from bookwarp.spec.flat import DEFAULT_TILE, FlatState, empty_flat_state
 from bookwarp.spec.u256 import MAX_BOOKS
@@ -28,6 +30,7 @@ class FlatBooks:
 
     Args:
         books: how many there are, 1 .. 2**31 - 1.
+        state: what rests in them at first, of as many books; None is nothing.
         first_trade_id: the id of the first trade; the trades of later blocks are numbered on.
         tile: books that are matched at a time.
         engine: "cuda", "cpu" or "reference", which give the same bytes; "auto" is the best one here
@@ -43,6 +46,7 @@ class FlatBooks:
         self,
         books: int,
         *,
+        state: FlatState | None = None,
         first_trade_id: int = 0,
         tile: int = DEFAULT_TILE,
         engine: str = "auto",
@@ -50,11 +54,12 @@ class FlatBooks:
     ) -> None:
         self.books = check_integer("books", books, 1, MAX_BOOKS)
         """How many books there are."""
-        first = check_integer("first_trade_id", first_trade_id, 0, 2**64 - 1)
+        first = check_integer("first_trade_id", first_trade_id, 0, MAX_TRADE_ID)
+        opening = empty_flat_state(self.books) if state is None else check_state(state, self.books)
         self.engine = choose_book_engine(engine)
         """Name of the engine."""
         self._matcher = make_matcher(self.books, tile, self.engine, threads)
-        self._position = _Position(empty_flat_state(self.books), first, 0)
+        self._position = _Position(opening, first, 0)
 
     def __repr__(self) -> str:
         return f"<FlatBooks: {self.books:,} on engine {self.engine}, {self.block_count:,} blocks>"

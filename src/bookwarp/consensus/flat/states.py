@@ -13,8 +13,12 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF_BITS = np.uint64(32)
 
 
-def check_state(state: FlatState) -> FlatState:
+def check_state(state: FlatState, books: int | None = None) -> FlatState:
     """Return books that a caller gives, once they are sound.
+
+    Args:
+        state: the books.
+        books: how many there must be; None: any number.
 
     Raises:
         ParameterError: naming the first order that is wrong, the field, its offset and its value;
@@ -27,6 +31,8 @@ def check_state(state: FlatState) -> FlatState:
     _check_priority(orders, book)
     _check_crossing(orders, offsets)
     _check_lots(orders, book)
+    if books not in (None, len(offsets) - 1):
+        raise ParameterError(f"books = {books}, but state has {len(offsets) - 1}")
     return FlatState(orders, offsets)
 
 
