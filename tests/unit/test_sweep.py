@@ -364,3 +364,35 @@ def test_a_measure_cannot_take_the_name_of_something_else(name):
 
     with pytest.raises(ParameterError, match=f"'{name}', which is the name of something else"):
         small(measure=Named())
+
+
+# -- many settings
+
+
+def test_many_settings_are_told_apart_without_a_list_of_them():
+    design = zipped(momentum=np.arange(1001) / 2000, noise="rest")
+    values = design.describe()["columns"]["momentum"]["values"]
+    assert values.startswith("1001 of SHA-256 ")
+    other = zipped(momentum=np.arange(1001) / 2001, noise="rest")
+    assert other.describe() != design.describe()
+    assert zipped(momentum=np.arange(1001) / 2000, noise="rest").describe() == design.describe()
+
+
+def test_many_settings_that_cannot_run_are_listed_up_to_a_thousand():
+    found = small(zipped(momentum=[0.1, *[0.9] * 1005], noise="rest", maker=0.2), infeasible="nan")
+    assert len(found.infeasible) == 1001
+    assert found.infeasible[-1] == "and 5 more"
+    assert (~found.feasible).sum() == 1005
+
+
+def test_auto_is_the_cores_where_no_gpu_can_be_asked(gpus, monkeypatch, dataset):
+    def fail(devices):
+        raise EngineError("the GPU failed")
+
+    monkeypatch.setattr("bookwarp.engines.cuda.engine.free_device_bytes", fail)
+    with pytest.raises(EngineError, match="the GPU failed"):
+        Machine.of("cuda")
+    with pytest.raises(EngineError, match="the GPU failed"):
+        Machine.of("auto", devices=[0])
+    machine = Machine.of("auto", devices="all")
+    assert (machine.engine, machine.devices) == ("cpu", None)

@@ -73,7 +73,7 @@ def sweep(
     facts = {
         "store": str(store),
         "settings": asked.design.settings,
-        "infeasible": len(dataset.attrs["infeasible"]),
+        "infeasible": int((~dataset.feasible).sum()) if "feasible" in dataset.coords else 0,
         "replicas": asked.design.replicas,
         "measured": list(dataset.data_vars),
         "elapsed_s": time.perf_counter() - began,

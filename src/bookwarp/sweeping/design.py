@@ -1,5 +1,7 @@
 """Designs: which settings a sweep has, and how many replicas of each."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -15,6 +17,8 @@ from bookwarp.sweeping.varied import (
     check_values,
     is_several,
 )
+
+_MOST_LISTED = 1000
 
 SETTING = "setting"
 """The dimension of a design whose parameters vary together."""
@@ -63,7 +67,9 @@ class Design:
         """Return all of the design as plain values, for JSON."""
         return {
             "dims": dict(self.dims),
-            "columns": {n: {"dim": d, "values": v.tolist()} for n, (d, v) in self.columns.items()},
+            "columns": {
+                n: {"dim": d, "values": describe_values(v)} for n, (d, v) in self.columns.items()
+            },
             "constants": dict(self.constants),
             "replicas": self.replicas,
         }
@@ -71,6 +77,14 @@ class Design:
     def __repr__(self) -> str:
         names = ", ".join(f"{n}[{len(v)}]" for n, (_, v) in self.columns.items()) or "nothing"
         return f"Design({self.settings} settings of {names}; {self.replicas} replicas)"
+
+
+def describe_values(values: np.ndarray) -> list[Any] | str:
+    """Return values as a list, or as their SHA-256 if a list of them would be long."""
+    listed: list[Any] = values.tolist()
+    if len(listed) <= _MOST_LISTED:
+        return listed
+    return f"{len(listed)} of SHA-256 {hashlib.sha256(json.dumps(listed).encode()).hexdigest()}"
 
 
 def grid(*, replicas: int = 1, **parameters: Any) -> Design:

@@ -11,6 +11,8 @@ from bookwarp.sweeping.paths import PATH, PATH_PRICE, PATH_STEP
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
 from bookwarp.sweeping.varied import REPLICA, meaning_of
 
+_MOST_REFUSALS = 1000
+
 MISSING = "missing_value"
 """Attribute by which xarray, and others that know the CF conventions, show integers as NaN."""
 
@@ -103,10 +105,15 @@ def attributes(plan: SweepPlan, digest: str | None) -> dict[str, Any]:
         "bookwarp_version": description["bookwarp"],
         "no_price": NO_PRICE,
         **{name: value for name, value in constants.items() if value is not None},
-        "infeasible": [
-            f"{plan.settings.name_of(setting)}: {why}"
-            for setting, why in plan.settings.refused.items()
-        ],
+        "infeasible": _refusals(plan),
         "sweep": json.dumps(description, sort_keys=True),
     }
     return said if digest is None else said | {"digest": digest}
+
+
+def _refusals(plan: SweepPlan) -> list[str]:
+    """Return a sentence for every setting that cannot run; the first ones, if they are many."""
+    refused = plan.settings.refused
+    listed = [f"{plan.settings.name_of(each)}: {refused[each]}" for each in refused]
+    more = len(listed) - _MOST_REFUSALS
+    return listed if more <= 0 else [*listed[:_MOST_REFUSALS], f"and {more} more"]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bookwarp.engines.registry import choose_engine, device_options
+from bookwarp.engines.registry import choose_engine, device_options, fall_back
 from bookwarp.limits import check_threads, memory_limit_bytes
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.sweeping.plan import SweepPlan
 from bookwarp.sweeping.settings import Group
 
@@ -54,17 +54,19 @@ class Machine:
             EngineError: the engine does not work here.
         """
         name = choose_engine(engine)
-        if name != CUDA and engine == "auto" and devices == "all":
+        every = isinstance(devices, str) and devices == "all"
+        device_memory = 0
+        if name == CUDA:
+            try:
+                device_memory = _device_memory(devices)
+            except EngineError as error:
+                if engine != "auto" or not (devices is None or every):
+                    raise
+                name = fall_back(name, error)
+        if name != CUDA and engine == "auto" and every:
             # All there are: none.
             devices = None
         device_options(name, devices=devices)
-        device_memory = 0
-        if name == CUDA:
-            from bookwarp.engines.cuda.engine import free_device_bytes
-
-            free = free_device_bytes(devices)
-            # Markets are spread evenly, so that the fullest device says how many there may be.
-            device_memory = int(len(free) * min(free) * _DEVICE_SHARE)
         threads = check_threads(threads)
         return cls(name, threads, devices, memory_limit_bytes(memory_limit), device_memory)
 
@@ -113,3 +115,12 @@ class Machine:
             if count and (results < 0 or any(taken[each] > room[each] for each in room)):
                 return count
         return len(blocks)
+
+
+def _device_memory(devices: Any) -> int:
+    """Return the bytes of all devices together that markets may take."""
+    from bookwarp.engines.cuda.engine import free_device_bytes
+
+    free = free_device_bytes(devices)
+    # Markets are spread evenly, so that the fullest device says how many there may be.
+    return int(len(free) * min(free) * _DEVICE_SHARE)

@@ -12,7 +12,7 @@ from bookwarp.measures.protocol import Measure, Output
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.record import SERIES
 from bookwarp.sweeping.blocks import Blocks, block_markets, check_block_markets
-from bookwarp.sweeping.design import Design
+from bookwarp.sweeping.design import Design, describe_values
 from bookwarp.sweeping.paths import PATH_SERIES, Paths
 from bookwarp.sweeping.settings import Group, Settings
 from bookwarp.sweeping.varied import REPLICA
@@ -117,7 +117,7 @@ class SweepPlan:
             "parameters": dict(self.settings.constants),
             "infeasible": len(self.settings.refused),
             "measure": self.measure.describe(),
-            "paths": self.paths.markets.tolist(),
+            "paths": describe_values(self.paths.markets),
             "chunk": list(self.blocks.chunk),
         }
 
