@@ -3,7 +3,7 @@
 // One warp owns a market for all steps of a launch, then takes the next one, a grid further. The
 // book lies in global memory and is read where orders or quotes are. Orders are added up, by side
 // and level, in a histogram that belongs to the warp: in shared memory if it fits, else in
-// `scratch`. It is all zeros between steps.
+// `scratch`. It is all zeros between steps, unless lots wait for a later auction.
 // A step: see the mid, draw and add up, clear the levels that matter, wipe the histogram.
 
 struct Histogram {
@@ -45,7 +45,7 @@ struct Histogram {
     }
 
 #if WAITS
-    // Take up what waits since an earlier launch; returns whether anything does.
+    // Take up what waits since an earlier launch, in place of all there is; returns whether anything does.
     DEVICE_MEMBER bool take_up(const WaitingRows& rows, uint32 lane) const {
         Lots any = 0;
         for (int32 level = lane; level < LEVELS; level += LANES) {
@@ -60,7 +60,6 @@ struct Histogram {
         for (int32 level = lane; level < LEVELS; level += LANES) {
             rows.buy[level] = buy[level], rows.sell[level] = sell[level];
         }
-        __syncwarp();  // all is read before it is wiped
     }
 #endif
 
@@ -197,7 +196,6 @@ run_general(const Market* markets, Lots* books, int64* all_scalars, const uint8*
         if (lane == 0) put_down(live, scalars);
 #if WAITS
         histogram.put_down(waiting, lane);
-        histogram.wipe(0, LEVELS - 1, lane);
 #endif
 #if EXECUTES
         if (lane == 0) put_down_execution(execution, scalars);
