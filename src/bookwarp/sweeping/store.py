@@ -9,7 +9,7 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,14 +75,18 @@ class SweepStore:
         else:
             raise StoreError(f"there is no store {path}")
 
-    def missing(self) -> list[int]:
-        """Return the blocks that are not in the store, or not as they were written.
+    def missing(self, numbers: Sequence[int] | None = None) -> list[int]:
+        """Return which of the blocks are not in the store, or not as they were written.
 
-        Cost: all that is in the store is read.
+        Args:
+            numbers: blocks to look at; all of them if None.
+
+        Cost: all that is in the store of them is read.
         """
+        looked_at = range(self.plan.blocks.count) if numbers is None else numbers
         with ThreadPoolExecutor(_READERS) as pool:
-            whole = pool.map(self._is_whole, range(self.plan.blocks.count))
-            return [number for number, here in enumerate(whole) if not here]
+            whole = pool.map(self._is_whole, looked_at)
+            return [number for number, here in zip(looked_at, whole, strict=True) if not here]
 
     def write(self, block: Block) -> None:
         """Write a block, and then that it is there. Threads and processes may write at once.
@@ -98,6 +102,11 @@ class SweepStore:
             marker = block.exact_sha256(self.plan) + _hash_chunks(chunks)
             self._put(_marker_file(block.number), marker)
 
+    def exact_sha256(self, number: int) -> bytes | None:
+        """Return `Block.exact_sha256` of a block that was written; None if it is not there."""
+        marker = self._read_marker(number)
+        return None if marker is None else marker[:SHA256_BYTES]
+
     def finish(self) -> str:
         """Write the digest of the whole sweep, once no block is missing, and return it.
 
@@ -106,10 +115,10 @@ class SweepStore:
         """
         exact = []
         for number in range(self.plan.blocks.count):
-            marker = self._read_marker(number)
-            if marker is None:
+            found = self.exact_sha256(number)
+            if found is None:
                 raise StoreError(f"{self.path} lacks block {number}: run the sweep again")
-            exact.append(marker[:SHA256_BYTES])
+            exact.append(found)
         digest = sweep_digest(exact)
         with SignalsDeferred(), self._explained():
             root = json.loads((self.path / ROOT).read_bytes())

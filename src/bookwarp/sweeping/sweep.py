@@ -1,25 +1,20 @@
 """Sweep many settings in one call."""
 
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from bookwarp.measures.named import stylised_facts
 from bookwarp.measures.protocol import Measure
-from bookwarp.progress import Progress, work_bar
+from bookwarp.progress import Progress
 from bookwarp.spec.errors import ParameterError
 from bookwarp.sweeping.dataset import Results
 from bookwarp.sweeping.design import Design
+from bookwarp.sweeping.filling import fill, run_here
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
-from bookwarp.sweeping.running import Block, run_blocks
 from bookwarp.sweeping.store import SweepStore, check_out
 
 if TYPE_CHECKING:
     import xarray as xr
-
-# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on.
-_WRITERS = 8
 
 
 def sweep(
@@ -82,41 +77,6 @@ def sweep(
     plan = SweepPlan.of(design, measure, parameters, infeasible, paths, block_markets)
     machine = Machine.of(engine, threads, devices, memory_limit)
     results = Results(plan) if path is None else SweepStore(path, plan)
-    fill(results, machine, progress)
+    fill(results, run_here(results, machine), progress)
     results.finish()
     return results.open()
-
-
-def fill(results: "Results | SweepStore", machine: Machine, progress: Progress = None) -> None:
-    """Run what is missing of a sweep, and write it block by block, beside the next ones.
-
-    Raises:
-        StoreError: the store cannot be written.
-        KeyboardInterrupt: with a note that says what was kept.
-    """
-    plan = results.plan
-    missing = results.missing()
-    wanted = sum(plan.events(number) for number in range(plan.blocks.count))
-    done = wanted - sum(plan.events(number) for number in missing)
-    writing: deque[Future[None]] = deque()
-    written = sorted(set(range(plan.blocks.count)).difference(missing))
-    pool = ThreadPoolExecutor(_WRITERS)
-
-    def write(block: Block) -> None:
-        results.write(block)
-        written.append(block.number)
-
-    try:
-        with work_bar(progress, done, wanted) as report:
-            for block in run_blocks(plan, missing, machine, report):
-                writing.append(pool.submit(write, block))
-                if len(writing) > 2 * _WRITERS:
-                    writing.popleft().result()
-            for last in writing:
-                last.result()
-    except KeyboardInterrupt as interrupt:
-        pool.shutdown()
-        interrupt.add_note(results.kept(len(written)))
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
