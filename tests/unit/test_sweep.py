@@ -1,5 +1,6 @@
 """Sweeps in memory: the markets they run, what they return, how few launches they take."""
 
+import hashlib
 import pickle
 
 import numpy as np
@@ -66,6 +67,19 @@ def test_results_do_not_depend_on_the_machine(dataset, fast_engine, given):
 def test_cutting_a_block_into_simulations_changes_nothing(dataset, monkeypatch):
     monkeypatch.setattr(Machine, "markets_at_once", lambda *given: 2)
     xr.testing.assert_identical(small(), dataset)
+
+
+def test_digest_is_the_hash_of_the_exact_results_block_by_block():
+    found = small(block_markets=3)
+    whole = hashlib.sha256(b"bookwarp sweep 1\n")
+    for setting in range(6):
+        block = hashlib.sha256(b"bookwarp sweep block 1\n")
+        for name in ("last_price", "total_volume", "trades"):
+            values = found[name].values.reshape(6, 3)[setting]
+            block.update(f"{name} 3\n".encode() + values.astype("<i8").tobytes())
+        whole.update(block.digest())
+    assert found.digest == whole.hexdigest()
+    assert small(seed=1, block_markets=3).digest != found.digest
 
 
 def test_size_of_the_blocks_changes_no_value(dataset):

@@ -1,6 +1,7 @@
 """Stores of sweeps: the same bytes whatever happened on the way, and a no to what is wrong."""
 
 import errno
+import json
 import os
 import random
 import shutil
@@ -284,6 +285,22 @@ def test_a_full_disk_is_said_and_the_sweep_goes_on_when_there_is_room(
             stored(path, threads=1)
     stored(path)
     assert contents(path) == contents(whole)
+
+
+def test_a_disk_that_is_full_at_the_very_end_leaves_a_store_that_can_be_read(
+    copy, whole, monkeypatch
+):
+    root = copy / "zarr.json"
+    said = json.loads(root.read_bytes())
+    del said["attributes"]["digest"]
+    root.write_text(json.dumps(said))
+    with monkeypatch.context() as patch:
+        FullDisk(100, patch)
+        with pytest.raises(StoreError, match="the disk is full"):
+            stored(copy)
+    assert "digest" not in open_sweep(copy).attrs
+    stored(copy)
+    assert contents(copy) == contents(whole)
 
 
 def test_a_disk_that_is_full_at_the_start_leaves_nothing(tmp_path, monkeypatch):
