@@ -247,12 +247,28 @@ def test_api_page_names_every_public_name():
     assert documented == public
 
 
-def test_digest_is_what_the_model_page_says():
+BASE_ARRAYS = "bid ask last_price prev_mid2 base volume trades pruned_bid pruned_ask"
+WAITING_ARRAYS = "waiting_buy waiting_sell"
+EXECUTION_ARRAYS = "execution_waiting execution_filled execution_cost arrival_mid2 start_volume"
+
+
+@pytest.mark.parametrize(
+    "parameters, names",
+    [
+        ({}, BASE_ARRAYS),
+        ({"clearing_interval": [1, 4, 2]}, f"{BASE_ARRAYS} {WAITING_ARRAYS}"),
+        ({"parent_qty": [0, 40, 9]}, f"{BASE_ARRAYS} {EXECUTION_ARRAYS}"),
+        (
+            {"clearing_interval": 2, "parent_qty": 40, "parent_horizon": 9},
+            f"{BASE_ARRAYS} {WAITING_ARRAYS} {EXECUTION_ARRAYS}",
+        ),
+    ],
+)
+def test_digest_is_what_the_model_page_says(parameters, names):
     bookwarp = importlib.import_module("bookwarp")
-    run = bookwarp.simulate(markets=3, steps=9, window="following", open_price=-50)
+    run = bookwarp.simulate(3, steps=9, window="following", open_price=-50, **parameters)
     hasher = hashlib.sha256(b"bookwarp call-auction state 1\n")
     hasher.update(np.array([run.markets, run.levels, run.steps], "<i8").tobytes())
-    names = "bid ask last_price prev_mid2 base volume trades pruned_bid pruned_ask"
     for name in names.split():
         hasher.update(np.ascontiguousarray(getattr(run, name), "<i8").tobytes())
     assert hasher.hexdigest() == run.digest()

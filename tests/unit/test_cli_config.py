@@ -56,6 +56,18 @@ def test_every_kind_of_value_can_stand_in_a_file(write):
     assert simulation.engine == "reference"
 
 
+@pytest.mark.parametrize(
+    "text, codes",
+    [('"share"', 2), ('["twap", "share"]', [0, 2]), ('"twap,profile"', [0, 1]), ("[1, 2]", [1, 2])],
+)
+def test_a_parent_order_can_stand_in_a_file(write, text, codes):
+    rest = 'markets = 2\nparent_qty = [5, 0]\nengine = "reference"\nvolume_profile = [3, 0, 1]\n'
+    auction = build_simulation(write(f"{rest}schedule = {text}"), {}).auction
+    assert np.asarray(auction.schedule).tolist() == codes
+    assert auction.parent_qty.tolist() == [5, 0]
+    assert auction.volume_profile.tolist() == [3, 0, 1]
+
+
 def test_options_win_over_the_file(write):
     given = {"markets": "2", "seed": "9", "noise_spread": "4", "mix": "noise=1", "agents": None}
     auction = build_simulation(write(WHOLE), given).auction
@@ -97,6 +109,7 @@ def test_agent_types_are_drawn_with_the_mix_and_the_seed_of_the_run(write):
         ("book_markets = [[0], [1, 2]]", "run.toml: book_markets must be a list of integers"),
         ("book_markets = '0:'", "run.toml: book_markets must be an integer, not ''"),
         ("seed = [true, 1]", "run.toml: seed must hold numbers"),
+        ("volume_profile = '1,a'", "run.toml: volume_profile must be an integer, not 'a'"),
         ("memory_limit = 'much'", "run.toml: memory_limit must be a number of bytes"),
     ],
 )
@@ -114,6 +127,10 @@ def test_file_that_says_nothing_sensible_is_refused_by_its_name_and_key(write, t
         ("seed = 2026-01-01", r"seed must be an integer, not .* \(seed: from config"),
         ("threads = true", r"threads must be an integer, not True \(threads: from config"),
         ("stream = 'papers'", r"did you mean 'paper'\? \(stream: from config"),
+        ("schedule = 'vwap'", r"schedule 'vwap': did you mean 'twap'\? \(schedule: from config"),
+        ("schedule = 3", r"schedule = 3 is outside 0 .. 2 \(schedule: from config"),
+        ("volume_profile = [1.5]", r"list of integers, not \[1.5\] \(volume_profile: from config"),
+        ("parent_side = 0", r"parent_side = 0 is neither 1 nor -1 \(parent_side: from config"),
         ("seed = [1, 2]", r"seed has shape .* \(markets, seed: from config|seed: from config"),
         ("[mix]\nnoise = 0.5", r"mix must sum to 1, .* = 0.5 \(mix: from config"),
         ("[mix]\nnosie = 1", r"did you mean 'noise'\? \(mix: from config"),

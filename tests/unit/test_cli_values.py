@@ -22,6 +22,17 @@ def test_parameter_is_one_number_or_one_per_market(name, text, value):
     assert values.parse_parameter(name, text) == value
 
 
+def test_name_is_one_or_one_per_market():
+    assert values.parse_name_or_names("schedule", "share") == "share"
+    assert values.parse_name_or_names("schedule", "twap, share") == ("twap", "share")
+
+
+def test_integers_are_those_between_commas():
+    assert values.parse_integers("volume_profile", "3,0,10") == [3, 0, 10]
+    with pytest.raises(ParameterError, match="volume_profile must be an integer, not '0:10'"):
+        values.parse_integers("volume_profile", "0:10")
+
+
 @pytest.mark.parametrize("text", ["", "x", "1.5", "1,", ",1", "1;2", "0x10", "1" * 5000])
 def test_parameter_that_is_no_integer_is_refused_by_name(text):
     with pytest.raises(ParameterError, match="noise_spread must be an integer, not '") as refused:
