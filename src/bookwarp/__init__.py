@@ -83,6 +83,7 @@ _PUBLIC = {
     "open_sweep": "bookwarp.sweeping.store",
     "random_design": "bookwarp.sweeping.sampling",
     "replay": "bookwarp.replaying",
+    "report": "bookwarp.reporting.report",
     "simulate": "bookwarp.simulating",
     "sweep": "bookwarp.sweeping.sweep",
     "tune": "bookwarp.tuning",

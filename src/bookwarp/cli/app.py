@@ -9,6 +9,7 @@ from bookwarp.cli.errors import Program
 from bookwarp.cli.info import info
 from bookwarp.cli.match import match
 from bookwarp.cli.replay import replay
+from bookwarp.cli.report import report
 from bookwarp.cli.reproduce import reproduce
 from bookwarp.cli.rerun import rerun
 from bookwarp.cli.show import show
@@ -24,7 +25,7 @@ app = typer.Typer(
     help="Simulate thousands of limit order books at once, with the same bits on every engine.",
     epilog="bookwarp simulate alone is a good start; every command has its own --help.",
 )
-for command in (simulate, sweep, match, replay, show, rerun, tune, info):
+for command in (simulate, sweep, report, match, replay, show, rerun, tune, info):
     app.command()(command)
 app.add_typer(consensus)
 app.add_typer(reproduce)
