@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from bookwarp.engines.registry import choose_engine, engine_class
-from bookwarp.reference.tape import TAPE_ROW, auction_fills, tape_step
+from bookwarp.reference.tape import TAPE_ROW, auction_fills, fill_orders, send_orders
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 
@@ -43,17 +43,17 @@ def _tape_markets(
     tape = [np.zeros(0, TAPE_ROW)]
     here = 0
     for number, together in groupby(steps, lambda step: step // interval):
-        before = []
+        sent = []
         for step in together:
             engine.run(step - here, {})
             here = step
-            before.append(engine.read_state())
+            sent.append(send_orders(alone, engine.read_state()))
         fills, last = None, (number + 1) * interval - 1
         if last < steps_done:
             engine.run(last - here, {})
             here = last
             fills = auction_fills(alone, engine.read_state())
-        tape += [tape_step(alone, state, fills) for state in before]
+        tape += [fill_orders(alone, orders, fills) for orders in sent]
     rows = np.concatenate(tape)
     rows["market"] = markets[rows["market"]]
     return rows

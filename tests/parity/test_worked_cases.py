@@ -5,7 +5,7 @@ import pytest
 from worked_cases import WORKED_CASES
 
 from bookwarp.engines.registry import engine_class
-from bookwarp.reference.tape import auction_fills, tape_step
+from bookwarp.reference.tape import auction_fills, fill_orders, send_orders
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import opening_state
@@ -64,14 +64,14 @@ def test_tape_of_a_worked_case(name):
     interval = auction.clearing_interval
     filled, others = [], []
     for first in range(0, len(case.steps), interval):
-        before = []
+        sent = []
         for step in range(first, min(first + interval, len(case.steps))):
             state = running.read_state()
-            before.append(state)
+            sent.append(send_orders(auction, running.read_state()))
             fills = auction_fills(auction, state) if (step + 1) % interval == 0 else None
             running.run(1, {})
-        for state in before:
-            tape = tape_step(auction, state, fills)
+        for orders in sent:
+            tape = fill_orders(auction, orders, fills)
             filled += tape["filled"][tape["agent"] == auction.agents].tolist()
             others.append(tape["filled"][tape["agent"] < auction.agents].tolist())
     assert filled == case.filled

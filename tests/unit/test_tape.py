@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from bookwarp.reference.engine import ReferenceEngine
-from bookwarp.reference.tape import TAPE_ROW, auction_fills, share_fills, tape_step
+from bookwarp.reference.tape import (
+    TAPE_ROW,
+    auction_fills,
+    fill_orders,
+    queue_orders,
+    send_orders,
+)
 from bookwarp.spec.codes import Side
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
@@ -15,14 +21,18 @@ BUY, SELL = Side.BUY, Side.SELL
 
 def fills(orders, resting_buy, filled_buy, resting_sell=(0, 0, 0), filled_sell=(0, 0, 0)):
     """Return what is filled of `orders`, a list of (side, level, qty)."""
-    side, price, qty = (np.array(column) for column in zip(*orders, strict=True))
-    return share_fills(
-        side,
-        price,
-        qty,
-        {BUY: np.array(resting_buy), SELL: np.array(resting_sell)},
-        {BUY: np.array(filled_buy), SELL: np.array(filled_sell)},
-    ).tolist()
+    side, level, qty = (np.array(column) for column in zip(*orders, strict=True))
+    resting = {BUY: np.array(resting_buy), SELL: np.array(resting_sell)}
+    filled = {BUY: np.array(filled_buy), SELL: np.array(filled_sell)}
+    ahead = queue_orders(side, level, qty, resting)
+    at_level = [filled[each][level[place]] for place, each in enumerate(side)]
+    return np.clip(at_level - ahead, 0, qty).tolist()
+
+
+def tape_step(auction, state):
+    """Return the orders of the step after `state`, which is left with its mid and window."""
+    fills = auction_fills(auction, state)
+    return fill_orders(auction, send_orders(auction, state), fills)
 
 
 def test_what_rested_is_filled_before_what_came_in():
@@ -66,7 +76,7 @@ def test_fills_of_orders_and_of_what_rested_are_the_volume_of_each_side(case):
     for _ in range(30):
         # The tape leaves the window of the step in `here`: what rested before the orders came.
         here, before = engine.read_state(), engine.read_state()
-        tape = tape_step(auction, here, auction_fills(auction, here)).reshape(4, 23)
+        tape = tape_step(auction, here).reshape(4, 23)
         engine.run(1, {})
         after = engine.read_state()
         volume = after.volume - before.volume
@@ -88,7 +98,7 @@ def test_better_priced_orders_are_filled_first():
     engine = ReferenceEngine(auction, RecordPlan())
     filled_in_part = 0
     for _ in range(20):
-        tape = tape_step(auction, engine.read_state(), auction_fills(auction, engine.read_state()))
+        tape = tape_step(auction, engine.read_state())
         engine.run(1, {})
         for market in range(3):
             for side in Side:
@@ -106,7 +116,7 @@ def expected_tape(auction, markets, steps):
     engine = ReferenceEngine(auction, RecordPlan())
     rows = []
     for step in range(max(steps) + 1):
-        tape = tape_step(auction, engine.read_state(), auction_fills(auction, engine.read_state()))
+        tape = tape_step(auction, engine.read_state())
         if step in steps:
             rows.append(tape[np.isin(tape["market"], markets)])
         engine.run(1, {})

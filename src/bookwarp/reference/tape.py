@@ -46,40 +46,64 @@ def auction_fills(auction: CallAuction, state: State) -> Fills:
     return Fills({Side.BUY: buy - cleared.bid, Side.SELL: sell - cleared.ask}, own)
 
 
-def tape_step(auction: CallAuction, state: State, fills: Fills | None) -> np.ndarray:
-    """Return the orders of the step that follows `state`, ordered by market and agent.
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """The orders of a step of every market, and what is served before them; [market, agent]."""
+
+    rows: np.ndarray
+    """`TAPE_ROW`; `filled` is 0 until `fill_orders`."""
+    level: np.ndarray
+    """Level of the price, int64."""
+    ahead: np.ndarray
+    """Lots that are filled before an order at its level; of an execution agent, own lots."""
+
+
+def send_orders(auction: CallAuction, state: State) -> Sent:
+    """Return the orders of the step that follows `state`.
 
     `state` is left with the mid and the window of that step, as `gather_orders` leaves it.
+    """
+    own_before = state.own_waiting
+    orders = gather_orders(auction, agent_types(auction), state)
+    rows = np.zeros(orders.qty.shape, TAPE_ROW)
+    rows["step"] = state.step
+    rows["market"] = np.arange(auction.markets)[:, None]
+    rows["agent"] = np.arange(orders.qty.shape[1])
+    rows["side"] = orders.side
+    rows["price"] = orders.price + state.base[:, None]
+    rows["qty"] = orders.qty
+    ahead = np.zeros(orders.qty.shape, np.int64)
+    if auction.has_execution_agents:
+        ahead[:, -1] = own_before
+    queued = lots_ahead(auction, state, own_before)
+    agents = slice(auction.agents)
+    for market in range(auction.markets):
+        ahead[market, agents] = queue_orders(
+            orders.side[market, agents],
+            orders.price[market, agents],
+            orders.qty[market, agents],
+            {side: lots[market] for side, lots in queued.items()},
+        )
+    return Sent(rows, orders.price, ahead)
+
+
+def fill_orders(auction: CallAuction, sent: Sent, fills: Fills | None) -> np.ndarray:
+    """Return orders by market and agent, with what was filled of them.
 
     Args:
-        auction, state: the ensemble before the step.
-        fills: of the auction in which its orders take part; None if that is yet to come.
+        auction, sent: the ensemble, and orders of a step.
+        fills: of the auction in which they take part; None if that is yet to come.
     """
-    sent_before = state.own_waiting
-    orders = gather_orders(auction, agent_types(auction), state)
-    tape = np.zeros(orders.qty.shape, TAPE_ROW)
-    tape["step"] = state.step
-    tape["market"] = np.arange(auction.markets)[:, None]
-    tape["agent"] = np.arange(orders.qty.shape[1])
-    tape["side"] = orders.side
-    tape["price"] = orders.price + state.base[:, None]
-    tape["qty"] = orders.qty
+    rows = sent.rows
     if fills is not None:
-        ahead = lots_ahead(auction, state, sent_before)
-        for market in range(auction.markets):
-            tape["filled"][market, : auction.agents] = share_fills(
-                orders.side[market, : auction.agents],
-                orders.price[market, : auction.agents],
-                orders.qty[market, : auction.agents],
-                {side: lots[market] for side, lots in ahead.items()},
-                {side: lots[market] for side, lots in fills.by_level.items()},
-            )
-    if auction.has_execution_agents:
-        if fills is not None:
-            left = np.maximum(fills.own - sent_before, 0)
-            tape["filled"][:, -1] = np.minimum(left, orders.qty[:, -1])
-        return tape[(tape["agent"] < auction.agents) | (tape["qty"] > 0)]
-    return tape.reshape(-1)
+        market = rows["market"]
+        buys = fills.by_level[Side.BUY][market, sent.level]
+        sells = fills.by_level[Side.SELL][market, sent.level]
+        filled = np.where(rows["side"] == Side.BUY, buys, sells)
+        if auction.has_execution_agents:
+            filled[:, -1] = fills.own
+        rows["filled"] = np.clip(filled - sent.ahead, 0, rows["qty"])
+    return rows[(rows["agent"] < auction.agents) | (rows["qty"] > 0)]
 
 
 def lots_ahead(
@@ -104,27 +128,22 @@ def lots_ahead(
     return ahead
 
 
-def share_fills(
-    side: np.ndarray,
-    price: np.ndarray,
-    qty: np.ndarray,
-    ahead: dict[Side, np.ndarray],
-    filled: dict[Side, np.ndarray],
+def queue_orders(
+    side: np.ndarray, level: np.ndarray, qty: np.ndarray, ahead: dict[Side, np.ndarray]
 ) -> np.ndarray:
-    """Share what was filled at each level: what was ahead comes first, then orders by agent number.
+    """Queue the orders of one market at their levels, by agent number.
 
     Args:
-        side, price, qty: one market's orders, int64 [agent], price as a level.
-        ahead: by side, lots at each level that are served before, int64 [level].
-        filled: by side, lots filled at each level, int64 [level].
+        side, level, qty: the orders, int64 [agent].
+        ahead: by side, lots at each level that are served before them all, int64 [level]; grows
+            by the orders.
 
     Returns:
-        Lots filled of each order, int64 [agent].
+        Lots that are served before each order at its level, int64 [agent].
     """
-    left = {each: np.maximum(filled[each] - ahead[each], 0) for each in Side}
-    shares = np.zeros(len(qty), np.int64)
+    before = np.zeros(len(qty), np.int64)
     for agent in range(len(qty)):
-        at_level = left[Side(int(side[agent]))]
-        shares[agent] = min(qty[agent], at_level[price[agent]])
-        at_level[price[agent]] -= shares[agent]
-    return shares
+        queue = ahead[Side(int(side[agent]))]
+        before[agent] = queue[level[agent]]
+        queue[level[agent]] += qty[agent]
+    return before
