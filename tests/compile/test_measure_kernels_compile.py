@@ -38,7 +38,8 @@ def test_kernels_compile_within_their_budgets(arch):
     assert code[:4] == b"\x7fELF"
     assert "warning #" not in log, log
     used = usage_by_kernel(log)
-    assert sorted(used) == sorted(budgets) == sorted(f"sum_{block}" for block in SUMS)
+    assert sorted(used) == sorted(budgets)
+    assert sorted(used) == sorted(["gather_columns", *(f"sum_{block}" for block in SUMS)])
     for kernel, usage in used.items():
         budget = budgets[kernel][arch]
         assert usage["registers"] <= budget["registers"] + SPARE_REGISTERS, kernel

@@ -8,6 +8,7 @@ from on_device import device_tests
 
 import bookwarp as bw
 from bookwarp.engines.measure_protocol import device_sums, row_sums
+from bookwarp.measures import recording
 from bookwarp.simulation import Simulation
 
 pytestmark = device_tests
@@ -52,6 +53,26 @@ def test_facts_are_those_of_the_reference(every, window, keep):
     expected = measure.of_simulation(Simulation(**given, engine="reference").step(200))
     found = measure.of_simulation(Simulation(**given, engine="cuda", keep_on_device=keep).step(200))
     assert list(found) == list(expected)
+    for name, values in expected.items():
+        assert found[name].tobytes() == values.tobytes(), name
+
+
+def test_a_function_takes_columns_of_rows_on_the_gpu(monkeypatch):
+    """In blocks of some markets each; and markets beyond 64 bits are found among many."""
+    given = {"markets": 1500, "agents": 40, "steps": 90, "seed": 5}
+    given |= {"max_qty": [4, 4, 2**31 - 1] * 500}
+
+    def last_and_most(rows):
+        return {"end": rows["last"][-1], "most": rows["volume"].max(axis=0)}
+
+    own = bw.measures.custom(last_and_most, series=("last", "volume"), outputs=("end", "most"))
+    measure = bw.measures.all_of(bw.measures.volume, own)
+    given["record"] = measure.series
+    expected = measure.of_simulation(Simulation(**given, engine="cpu").step(90))
+    simulation = Simulation(**given, engine="cuda", keep_on_device=True).step(90)
+    monkeypatch.setattr(Simulation, "history", None)
+    monkeypatch.setattr(recording, "_BLOCK_BYTES", 8 * 90 * 2 * 400)
+    found = measure.of_simulation(simulation)
     for name, values in expected.items():
         assert found[name].tobytes() == values.tobytes(), name
 

@@ -10,6 +10,7 @@ from emulated_measures import MeasuringGpu, gather, on_device, play_kernels
 from measure_rows import BLOCKS, CASES, assert_same_sums, random_rows, reference_sums
 
 from bookwarp.engines.cuda.measures import sums
+from bookwarp.engines.cuda.measures.columns import read_columns
 from bookwarp.engines.cuda.measures.layout import entries_of
 from bookwarp.engines.cuda.measures.sums import CudaSums
 from bookwarp.spec.errors import EngineError
@@ -56,6 +57,20 @@ def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory):
     assert_same_sums(found, reference_sums(rows), 15)
     launches = -(-markets // (pieces_of_memory * PIECE))
     assert len(gpu.launches) == len(BLOCKS) * launches
+
+
+@pytest.mark.parametrize("chosen", [[0], [6, 2, 2], range(7)])
+@pytest.mark.parametrize("rows", [1, 40])
+def test_columns_are_those_of_the_chosen_markets(chosen, rows):
+    made = random_rows(rows, 7, seed=rows)
+    gpu = MeasuringGpu()
+    kept = on_device(gpu, made)
+    before = gpu.held_nbytes
+    found = read_columns(kept, ("volume", "best_ask"), np.array(chosen))
+    assert list(found) == ["volume", "best_ask"]
+    for name, columns in found.items():
+        np.testing.assert_array_equal(columns, made[name][:, list(chosen)], err_msg=name)
+    assert gpu.held_nbytes == before
 
 
 def test_memory_of_sums_is_given_back():

@@ -1,13 +1,18 @@
 """The kernels of measures on the processor, over rows that a played GPU keeps."""
 
+from threading import Lock
+
 import numpy as np
 from emulated_gpu import EmulatedGpu
 from emulated_kernels import EmulatedCode, EmulatedKernel
 
 from bookwarp.engines.cuda.arrays import DeviceArray
 from bookwarp.engines.cuda.gpu import Memory
-from bookwarp.engines.cuda.measures import sums
+from bookwarp.engines.cuda.measures import columns, sums
 from bookwarp.engines.cuda.measures.compile import join_sources
+
+_ONE_AT_A_TIME = Lock()
+"""Emulated warps have one state for all GPUs; engines drive each GPU by a thread of its own."""
 
 
 class MeasuringGpu(EmulatedGpu):
@@ -21,12 +26,14 @@ class MeasuringGpu(EmulatedGpu):
         assert grid > 0
         assert shared_bytes == 0
         self.launches.append((config, kernel, arguments))
-        kernel(grid, block, *arguments)
+        with _ONE_AT_A_TIME:
+            kernel(grid, block, *arguments)
 
 
 def play_kernels(patch):
     """Let the kernels of measures be compiled for this processor while `patch` lasts."""
-    patch.setattr(sums, "load_kernels", lambda arch: EmulatedCode(join_sources()))
+    for module in (columns, sums):
+        patch.setattr(module, "load_kernels", lambda arch: EmulatedCode(join_sources()))
 
 
 def on_device(gpu, rows):

@@ -9,7 +9,7 @@ from emulated_measures import MeasuringGpu, play_kernels
 import bookwarp as bw
 from bookwarp.engines import registry
 from bookwarp.engines.cuda import engine
-from bookwarp.measures import FactMeasure
+from bookwarp.measures import FactMeasure, recording
 from bookwarp.simulation import Simulation
 
 ALL = bw.measures.stylised_facts
@@ -84,10 +84,11 @@ def test_books_that_are_recorded_too_are_no_trouble(devices):
 
 
 @needs_compiler
-def test_markets_beyond_64_bits_are_summed_on_the_host(devices):
+def test_markets_beyond_64_bits_are_summed_on_the_host(devices, monkeypatch):
     given = {"max_qty": [4, 2**31 - 1] * 3 + [4]}
     expected = ALL.of_simulation(run(engine="reference", **given))
     simulation = run(engine="cuda", devices=[0, 1], keep_on_device=True, **given)
+    monkeypatch.setattr(Simulation, "history", None)
     assert_same_facts(ALL.of_simulation(simulation), expected)
 
 
@@ -150,6 +151,28 @@ def test_a_function_of_rows_is_a_measure(name):
     assert found["by_third"].dtype == np.float64
     volume = bw.measures.volume.of_simulation(simulation)
     assert_same_facts({n: found[n] for n in volume}, volume)
+
+
+@needs_compiler
+@pytest.mark.parametrize("columns", [1, 2, 100])
+def test_a_function_takes_rows_of_devices_block_by_block(devices, columns, monkeypatch):
+    series = ("last", "volume")
+    seen = []
+
+    def watch(rows):
+        seen.append(next(iter(rows.values())).shape[1])
+        return {"middle": np.median(rows["last"], axis=0), "lots": rows["volume"].max(axis=0)}
+
+    measure = bw.measures.custom(watch, series=series, outputs=("middle", "lots"))
+    history = run(measure, engine="reference").history
+    simulation = run(measure, engine="cuda", devices=[0, 1], keep_on_device=True)
+    monkeypatch.setattr(Simulation, "history", None)
+    monkeypatch.setattr(recording, "_BLOCK_BYTES", 8 * 61 * len(series) * columns)
+    found = measure.of_simulation(simulation)
+    np.testing.assert_array_equal(found["middle"], np.median(history["last"], axis=0))
+    np.testing.assert_array_equal(found["lots"], history["volume"].max(axis=0).astype(float))
+    wanted = {1: [1] * 7, 2: [2, 1, 2, 2], 100: [3, 4]}
+    assert seen == wanted[columns]
 
 
 def test_measures_are_told_apart():

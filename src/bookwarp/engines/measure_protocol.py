@@ -44,6 +44,7 @@ _ROW_SUMS = {
     "reference": ("bookwarp.reference.measures", "ReferenceSums"),
 }
 _DEVICE_SUMS = ("bookwarp.engines.cuda.measures.sums", "CudaSums")
+_DEVICE_COLUMNS = ("bookwarp.engines.cuda.measures.columns", "read_columns")
 
 
 def row_sums(engine: str, rows: Mapping[str, np.ndarray], blocks: tuple[str, ...]) -> RowSums:
@@ -68,4 +69,22 @@ def device_sums(rows: Mapping[str, Any], blocks: tuple[str, ...]) -> DeviceSums:
     """
     module, name = _DEVICE_SUMS
     found: DeviceSums = getattr(import_module(module), name)(rows, blocks)
+    return found
+
+
+def device_columns(
+    rows: Mapping[str, Any], series: tuple[str, ...], markets: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return series of chosen markets of a GPU in host memory, as `Simulation.history` has them.
+
+    Args:
+        rows: as for `device_sums`.
+        series: names of the series.
+        markets: which of the GPU's markets.
+
+    Returns:
+        int64 [row, chosen market] by name.
+    """
+    module, name = _DEVICE_COLUMNS
+    found: dict[str, np.ndarray] = getattr(import_module(module), name)(rows, series, markets)
     return found

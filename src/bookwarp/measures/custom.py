@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from bookwarp.measures.protocol import Measure, Output
-from bookwarp.measures.recording import check_every, check_recorded, check_rows
+from bookwarp.measures.recording import (
+    check_every,
+    check_recorded,
+    check_rows,
+    recorded_blocks,
+)
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError, unknown_name
 from bookwarp.spec.record import SERIES
@@ -23,6 +28,8 @@ class _Custom:
     series: tuple[str, ...]
     given: Mapping[str, Output]
     every: int
+    # Found where it was made: a process that it is sent to may have the code alone.
+    source_sha256: str
 
     def outputs(self, steps: int) -> dict[str, Output]:
         check_rows(steps, self.every)
@@ -30,9 +37,13 @@ class _Custom:
 
     def of_simulation(self, simulation: Simulation) -> dict[str, np.ndarray]:
         check_recorded(simulation, self.series, self.every)
-        history = simulation.history
-        markets = simulation.auction.markets
-        found: Any = self.function({name: history[name] for name in self.series})
+        blocks = [self._measure(rows) for rows in recorded_blocks(simulation, self.series)]
+        return {name: np.concatenate([block[name] for block in blocks]) for name in self.given}
+
+    def _measure(self, rows: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return what the function makes of the rows of some markets, checked."""
+        markets = next(iter(rows.values())).shape[1]
+        found: Any = self.function(rows)
         if not isinstance(found, Mapping) or set(found) != set(self.given):
             names = sorted(found) if isinstance(found, Mapping) else repr(found)
             raise ParameterError(
@@ -53,7 +64,7 @@ class _Custom:
     def describe(self) -> dict[str, Any]:
         return {
             "custom": _name_of(self.function),
-            "source_sha256": hashlib.sha256(_source_of(self.function).encode()).hexdigest(),
+            "source_sha256": self.source_sha256,
             "every": self.every,
             "outputs": sorted(self.given),
         }
@@ -71,7 +82,8 @@ def custom(
     Args:
         function: takes a dictionary of the series, int64 [row, market], in host memory: all rows of
             the markets of a block. Returns a mapping of every output, numbers [market, ...]. A
-            market must not depend on the others of its block, nor on how many there are.
+            market must not depend on the others of its block, nor on how many there are. Rows that
+            a GPU keeps come in blocks of a quarter of a gigabyte.
         series: names to record, of `bookwarp.spec.record.SERIES`.
         outputs: names of the outputs that are one number a market, or what each output is by name.
         every: steps between two rows.
@@ -89,7 +101,9 @@ def custom(
         outputs = {name: Output("1", f"{name}, by {_name_of(function)}") for name in outputs}
     if not names or not outputs:
         raise ParameterError("a measure needs at least one series and one output")
-    return _Custom(function, tuple(dict.fromkeys(names)), dict(outputs), check_every(every))
+    source_sha256 = hashlib.sha256(_source_of(function).encode()).hexdigest()
+    names = tuple(dict.fromkeys(names))
+    return _Custom(function, names, dict(outputs), check_every(every), source_sha256)
 
 
 def _name_of(function: Function) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.measure_protocol import device_sums, row_sums
+from bookwarp.engines.measure_protocol import device_columns, device_sums, row_sums
 from bookwarp.measures.exact import exact_markets
 from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.protocol import Output
@@ -94,7 +95,7 @@ class FactMeasure:
             if parts is None:
                 self._measure_host(simulation, rows, found, pool)
             else:
-                self._measure_devices(simulation, parts, rows, found, pool)
+                self._measure_devices(parts, rows, found, pool)
         return found
 
     def _measure_host(
@@ -113,7 +114,6 @@ class FactMeasure:
 
     def _measure_devices(
         self,
-        simulation: Simulation,
         parts: list[Mapping[str, Any]],
         rows: int,
         found: Facts,
@@ -122,6 +122,7 @@ class FactMeasure:
         """Let every GPU sum its own rows, and the cores make facts of the sums as they come."""
         sources = [device_sums(part, self.blocks) for part in parts]
         edges = np.cumsum([0, *(source.markets for source in sources)]).tolist()
+        locks = [Lock() for _ in sources]  # a GPU gives memory to one thread at a time
 
         def measure(place: int) -> None:
             for begin, sums in sources[place]:
@@ -129,10 +130,14 @@ class FactMeasure:
 
                 def measure_some(at: int, begin: int = begin, sums: Sums = sums) -> None:
                     own = {name: array[..., at : at + _AT_ONCE] for name, array in sums.items()}
+
+                    def read_rows(markets: np.ndarray) -> Sums:
+                        with locks[place]:
+                            return device_columns(parts[place], self.series, begin + at + markets)
+
                     first = edges[place] + begin + at
-                    facts = self._facts(own, rows, partial(_fetch_columns, simulation, first))
                     stop = first + next(iter(own.values())).shape[-1]
-                    _put(found, slice(first, stop), facts)
+                    _put(found, slice(first, stop), self._facts(own, rows, read_rows))
 
                 list(pool.map(measure_some, range(0, count, _AT_ONCE)))
 
@@ -177,11 +182,6 @@ def _facts_of_group(
 
 def _columns(rows: Sums, markets: np.ndarray) -> Sums:
     return {name: array[:, markets] for name, array in rows.items()}
-
-
-def _fetch_columns(simulation: Simulation, first: int, markets: np.ndarray) -> Sums:
-    """Return rows of a few markets that are on a GPU; all rows are brought for it."""
-    return {name: array[:, first + markets] for name, array in simulation.history.items()}
 
 
 def _put(found: Facts, markets: slice, facts: Facts) -> None:

@@ -1,12 +1,16 @@
 """What a simulation has recorded, as measures read it: on the GPU, or in host memory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from bookwarp.engines.measure_protocol import device_columns
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError, ParameterError
+
+_BLOCK_BYTES = 2**28
+"""Rows of so many bytes are brought from a GPU at a time."""
 
 
 def check_every(every: Any) -> int:
@@ -69,3 +73,21 @@ def device_parts(simulation: Simulation) -> list[Mapping[str, Any]] | None:
             return None
         markets += own
     return parts
+
+
+def recorded_blocks(
+    simulation: Simulation, series: tuple[str, ...]
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the recorded rows of some markets after the other, int64 [row, market] by name."""
+    parts = device_parts(simulation)
+    if parts is None:
+        history = simulation.history
+        yield {name: history[name] for name in series}
+        return
+    row_bytes = 8 * len(series) * simulation.plan.rows(0, simulation.steps_done)
+    at_once = max(1, _BLOCK_BYTES // row_bytes)
+    for rows in parts:
+        markets = next(array.shape[1] for array in rows.values() if len(array.shape) == 2)
+        for first in range(0, markets, at_once):
+            chosen = np.arange(first, min(first + at_once, markets))
+            yield device_columns(rows, series, chosen)

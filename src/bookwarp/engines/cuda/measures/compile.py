@@ -8,7 +8,7 @@ from bookwarp.engines.cuda.compile import compile_source, find_compiled
 from bookwarp.engines.cuda.measures.layout import macros, numbering
 
 _KERNELS = Path(__file__).parents[1] / "kernels" / "measures"
-_FILES = ("prices", "returns", "memory", "windows", "tail", "volume", "book")
+_FILES = ("prices", "returns", "memory", "windows", "tail", "volume", "book", "gather")
 _WHAT = "the kernels of measures"
 
 
