@@ -17,7 +17,7 @@ from bookwarp.reporting.swept import format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
+    import matplotlib.figure
 
 INK, SOFT = "#1a1a1b", "#808080"
 # Of Okabe and Ito, which the colour-blind can tell apart, less black and yellow.
@@ -58,7 +58,7 @@ class Figure:
     """What else a reader must know to read it."""
     alt: str
     """What is to be seen, for those who do not see it."""
-    drawing: "Drawing"
+    drawing: "matplotlib.figure.Figure"
 
     def png(self) -> bytes:
         """Return the picture as PNG, on white."""
@@ -92,7 +92,7 @@ def styled(**more: Any) -> Iterator[None]:
         yield
 
 
-def start_drawing(rows: int = 1, columns: int = 1) -> "tuple[Drawing, list[Axes]]":
+def start_drawing(rows: int = 1, columns: int = 1) -> "tuple[matplotlib.figure.Figure, list[Axes]]":
     """Return an empty drawing and its axes, row by row; use it within `styled`."""
     from matplotlib.figure import Figure as Drawing
 
@@ -102,7 +102,7 @@ def start_drawing(rows: int = 1, columns: int = 1) -> "tuple[Drawing, list[Axes]
     return drawing, list(drawing.subplots(rows, columns, squeeze=False).flat)
 
 
-def place_legend(drawing: "Drawing", lines: int) -> None:
+def place_legend(drawing: "matplotlib.figure.Figure", lines: int) -> None:
     """Put the legend over the axes, where it hides nothing."""
     drawing.legend(loc="outside upper left", ncols=min(lines, 3))
 
