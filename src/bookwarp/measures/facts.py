@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.measure_protocol import device_columns, device_sums, row_sums
+from bookwarp.engines.measure_protocol import (
+    DeviceSums,
+    device_columns,
+    device_sums,
+    row_sums,
+)
 from bookwarp.measures.exact import exact_markets
 from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.protocol import Output
@@ -23,6 +28,9 @@ from bookwarp.spec.measure_sums import (
     WINDOW,
     sum_shapes,
 )
+
+Rows = Mapping[str, Any]
+"""What a GPU keeps, by name."""
 
 _AT_ONCE = 512
 """Markets that the formulas take at a time: what they work on stays in the cache of a core."""
@@ -101,48 +109,53 @@ class FactMeasure:
     def _measure_host(
         self, simulation: Simulation, rows: int, found: Facts, pool: ThreadPoolExecutor
     ) -> None:
+        """Sum the rows in host memory and make facts of the sums, some markets on each core."""
         history = simulation.history
         source = row_sums(simulation.engine, history, self.blocks)
 
         def measure(first: int) -> None:
             stop = min(first + _AT_ONCE, source.markets)
             own = {name: history[name][:, first:stop] for name in self.series}
-            facts = self._facts(source.sums(first, stop), rows, partial(_columns, own))
-            _put(found, slice(first, stop), facts)
+            _put(found, first, self._facts(source.sums(first, stop), rows, partial(_columns, own)))
 
         list(pool.map(measure, range(0, source.markets, _AT_ONCE)))
 
     def _measure_devices(
+        self, parts: list[Rows], rows: int, found: Facts, pool: ThreadPoolExecutor
+    ) -> None:
+        """Let every GPU sum its own rows, all at once."""
+        sources = [device_sums(part, self.blocks) for part in parts]
+        firsts = np.cumsum([0, *(source.markets for source in sources[:-1])]).tolist()
+
+        def measure(part: Rows, source: DeviceSums, first: int) -> None:
+            self._measure_part(part, source, first, rows, found, pool)
+
+        with ThreadPoolExecutor(len(parts)) as devices:
+            list(devices.map(measure, parts, sources, firsts))
+
+    def _measure_part(
         self,
-        parts: list[Mapping[str, Any]],
+        part: Rows,
+        source: DeviceSums,
+        first: int,
         rows: int,
         found: Facts,
         pool: ThreadPoolExecutor,
     ) -> None:
-        """Let every GPU sum its own rows, and the cores make facts of the sums as they come."""
-        sources = [device_sums(part, self.blocks) for part in parts]
-        edges = np.cumsum([0, *(source.markets for source in sources)]).tolist()
-        locks = [Lock() for _ in sources]  # a GPU gives memory to one thread at a time
+        """Make facts of the sums of a GPU as they come; its first market is `first` of all."""
+        lock = Lock()  # a GPU gives memory to one thread at a time
 
-        def measure(place: int) -> None:
-            for begin, sums in sources[place]:
-                count = next(iter(sums.values())).shape[-1]
+        def measure(begin: int, sums: Sums) -> None:
+            def read_rows(markets: np.ndarray) -> Sums:
+                with lock:
+                    return device_columns(part, self.series, begin + markets)
 
-                def measure_some(at: int, begin: int = begin, sums: Sums = sums) -> None:
-                    own = {name: array[..., at : at + _AT_ONCE] for name, array in sums.items()}
+            _put(found, first + begin, self._facts(sums, rows, read_rows))
 
-                    def read_rows(markets: np.ndarray) -> Sums:
-                        with locks[place]:
-                            return device_columns(parts[place], self.series, begin + at + markets)
-
-                    first = edges[place] + begin + at
-                    stop = first + next(iter(own.values())).shape[-1]
-                    _put(found, slice(first, stop), self._facts(own, rows, read_rows))
-
-                list(pool.map(measure_some, range(0, count, _AT_ONCE)))
-
-        with ThreadPoolExecutor(len(sources)) as devices:
-            list(devices.map(measure, range(len(sources))))
+        for begin, sums in source:
+            pieces = range(0, next(iter(sums.values())).shape[-1], _AT_ONCE)
+            views = [{n: a[..., at : at + _AT_ONCE] for n, a in sums.items()} for at in pieces]
+            list(pool.map(measure, [begin + at for at in pieces], views))
 
     def _facts(self, sums: Sums, rows: int, read_rows: Callable[[np.ndarray], Sums]) -> Facts:
         """Return the facts of some markets, float64 [..., market].
@@ -184,6 +197,7 @@ def _columns(rows: Sums, markets: np.ndarray) -> Sums:
     return {name: array[:, markets] for name, array in rows.items()}
 
 
-def _put(found: Facts, markets: slice, facts: Facts) -> None:
+def _put(found: Facts, first: int, facts: Facts) -> None:
+    """Write the facts [..., market] of markets from `first` on into the results [market, ...]."""
     for name, values in facts.items():
-        found[name][markets] = np.moveaxis(values, -1, 0)
+        found[name][first : first + values.shape[-1]] = np.moveaxis(values, -1, 0)
