@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from bookwarp.cli.interrupts import first_signal_interrupts
 from bookwarp.cli.options import (
+    MACHINE,
     OUTPUT,
     RUN_OPTIONS,
     Json,
@@ -31,6 +33,16 @@ SweepOut = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the workers of this Dask scheduler, an address or its file (this machine)",
+        show_default=False,
+        rich_help_panel=MACHINE,
+    ),
+]
 _MACHINE = ("engine", "threads", "devices", "memory_limit")
 
 
@@ -39,6 +51,7 @@ def sweep(
     *,
     study: StudyFile,
     out: SweepOut = None,
+    scheduler: Scheduler = None,
     as_json: Json = False,
     quiet: Quiet = False,
     **given: str | None,
@@ -47,6 +60,7 @@ def sweep(
 
     Results are stored block by block: the same command goes on where it was stopped.
     """
+    from bookwarp.cli.scheduler import connected
     from bookwarp.cli.study import read_study
     from bookwarp.sweeping.sweep import sweep as run_sweep
 
@@ -56,18 +70,21 @@ def sweep(
     began = time.perf_counter()
     with first_signal_interrupts():
         try:
-            dataset = run_sweep(
-                asked.design,
-                measure=asked.measure,
-                out=store,
-                progress=not quiet and sys.stderr.isatty(),
-                **asked.arguments,
-                **machine,
-            )
+            with nullcontext() if scheduler is None else connected(scheduler) as client:
+                dataset = run_sweep(
+                    asked.design,
+                    measure=asked.measure,
+                    out=store,
+                    progress=not quiet and sys.stderr.isatty(),
+                    client=client,
+                    **asked.arguments,
+                    **machine,
+                )
         except KeyboardInterrupt as interrupt:
             note = " ".join(getattr(interrupt, "__notes__", ())) or "nothing was run yet"
             flags = {"--json": as_json, "--quiet": quiet}
-            words = [*_machine_words(given), *(flag for flag, on in flags.items() if on)]
+            where = [] if scheduler is None else ["--scheduler", scheduler]
+            words = [*where, *_machine_words(given), *(flag for flag, on in flags.items() if on)]
             command = shlex.join(["bookwarp", "sweep", str(study), "--out", str(store), *words])
             raise BookwarpError(f"interrupted: {note}. `{command}` does so.") from None
     facts = {

@@ -138,6 +138,26 @@ class SweepStore:
         """Return what is in the store as a dataset whose values are read when they are used."""
         return open_sweep(self.path)
 
+    @contextmanager
+    def holding(self, content: bytes) -> Iterator[Path]:
+        """Keep a file in the store for those who see it, and remove it again.
+
+        It has a name that was never there before, so that no file system remembers it to be
+        missing.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        name = f"{_PARTIAL}/{secrets.token_hex(16)}"
+        with self._explained():
+            (self.path / _PARTIAL).mkdir(exist_ok=True)
+            self._put(name, content)
+        held = self.path.absolute() / name
+        try:
+            yield held
+        finally:
+            held.unlink(missing_ok=True)
+
     def _is_whole(self, number: int) -> bool:
         """Say whether a block is in the store with the bytes that were written."""
         marker = self._read_marker(number)

@@ -6,6 +6,7 @@ from bookwarp.measures.named import stylised_facts
 from bookwarp.measures.protocol import Measure
 from bookwarp.progress import Progress
 from bookwarp.spec.errors import ParameterError
+from bookwarp.sweeping.cluster import Cluster
 from bookwarp.sweeping.dataset import Results
 from bookwarp.sweeping.design import Design
 from bookwarp.sweeping.filling import fill, run_here
@@ -53,7 +54,9 @@ def sweep(
             seconds. It is a part of what a store holds.
         engine, devices, threads, memory_limit: as for `bookwarp.simulate`; devices may be "all"
             also where there is no GPU. Results do not depend on them.
-        client: must be None.
+        client: a `dask.distributed.Client`, to run on the workers of its cluster; `out` must be on
+            storage that all of them see. `engine`, `devices` and `memory_limit` are those of every
+            worker, which runs a block on each of its Dask threads; `threads` are those of a block.
         progress: True for a bar on stderr, or a function of (agent events done, wanted).
         **parameters: what is the same in all settings: `agents`, `levels`, `steps`, and every other
             parameter of `bookwarp.simulate` that a design may vary, `mix` and `volume_profile`.
@@ -65,18 +68,25 @@ def sweep(
 
     Raises:
         ParameterError: naming what is wrong, before any work.
-        EngineError: the engine does not work here.
+        EngineError: the engine does not work here, or a worker cannot do its part.
         StoreError: the store holds another sweep, or cannot be written.
         KeyboardInterrupt: blocks that are done are in the store, and the same call goes on.
     """
-    if client is not None:
-        raise ParameterError("client is not supported yet: leave it out to use this machine")
     path = None if out is None else check_out(out)
+    if client is not None and path is None:
+        raise ParameterError("client needs out: workers write what they measure into a store")
     if measure is None:
         measure = stylised_facts
     plan = SweepPlan.of(design, measure, parameters, infeasible, paths, block_markets)
-    machine = Machine.of(engine, threads, devices, memory_limit)
-    results = Results(plan) if path is None else SweepStore(path, plan)
-    fill(results, run_here(results, machine), progress)
+    results: Results | SweepStore
+    if client is None or path is None:
+        machine = Machine.of(engine, threads, devices, memory_limit)
+        results = Results(plan) if path is None else SweepStore(path, plan)
+        run = run_here(results, machine)
+    else:
+        cluster = Cluster.of(client, engine, threads, devices, memory_limit)
+        results = SweepStore(path, plan)
+        run = cluster.run_for(results)
+    fill(results, run, progress)
     results.finish()
     return results.open()
