@@ -57,9 +57,7 @@ class Ensemble:
 
     def run(self, record: Sequence[str]) -> tuple[Simulation, float]:
         """Run all steps; return the simulation and the seconds they took, without compiling."""
-        simulation = self.simulation(record)
-        simulation.step(self.steps)
-        simulation.state()
+        simulation = self.simulation(record).step(self.steps)
         return simulation, simulation.elapsed_s
 
 
