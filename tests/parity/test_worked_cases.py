@@ -26,6 +26,8 @@ def begin(engine, case, markets=1):
     )
     state = opening_state(auction)
     state.bid[:], state.ask[:] = lots(case.bid), lots(case.ask)
+    if case.last is not None:
+        state.last[:] = case.last
     running = engine_class(engine)(auction, RecordPlan())
     running.write_state(state)
     return auction, running

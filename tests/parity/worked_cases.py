@@ -25,6 +25,8 @@ class WorkedCase:
     """Lots of each order of the execution agent that were filled, as the tape has them."""
     others_filled: list = field(default_factory=list)
     """The same of the orders of the other agents in step 0, if that is what the case is about."""
+    last: int | None = None
+    """Price of the last auction before step 0; `open_price` if None."""
 
 
 WORKED_CASES = {
@@ -86,6 +88,40 @@ WORKED_CASES = {
             {"own_filled": 5, "own_cost": -20, "bid": {}, "ask": {5: 8, 7: 1}, "last": 0},
         ],
         filled=[5],
+    ),
+    "a buyer who leaves no bid behind": WorkedCase(
+        # No bid rests, so the mid is the last price, and all three agents sell.
+        BUYERS | {"open_price": 2, "parent_qty": 5},
+        last=6,
+        bid={},
+        ask={7: 1},
+        steps=[
+            # Own 5 at 7; sells 0: 3, 7: 1.
+            {"own_filled": 4, "own_cost": 20, "bid": {}, "ask": {}, "last": 7, "arrival_mid2": 8},
+            # Three more to sell, and nobody buys.
+            {"bid": {}, "ask": {0: 3}, "volume": 4, "trades": 1, "last": 7},
+        ],
+        filled=[4],
+        others_filled=[1, 1, 1],
+    ),
+    "a seller who leaves no ask behind": WorkedCase(
+        BUYERS | {"parent_qty": 5, "parent_side": -1},
+        last=1,
+        bid={},
+        ask={},
+        steps=[
+            {
+                "own_filled": 3,
+                "own_cost": -18,
+                "bid": {},
+                "ask": {},
+                "last": 0,
+                "arrival_mid2": -10,
+            },
+            {"bid": {7: 3}, "ask": {}, "volume": 3},
+        ],
+        filled=[3],
+        others_filled=[1, 1, 1],
     ),
     "others at the same price are served first": WorkedCase(
         BUYERS | {"parent_qty": 4},
@@ -155,6 +191,24 @@ WORKED_CASES = {
             },
         ],
         filled=[1, 2, 1, 2],
+    ),
+    "two orders for one auction, which cuts the second": WorkedCase(
+        MAKERS | {"clearing_interval": 2, "parent_qty": 6, "parent_horizon": 2},
+        bid={3: 8},
+        ask={5: 3},
+        steps=[
+            {"own_waiting": 3, "waiting_buy": {1: 1, 7: 3}, "waiting_sell": {7: 1}},
+            # Own 6 at 7; sells 5: 3, 7: 2.
+            {
+                "own_filled": 5,
+                "own_cost": 15,
+                "own_waiting": 0,
+                "bid": {1: 2, 3: 8},
+                "ask": {},
+                "last": 7,
+            },
+        ],
+        filled=[3, 2],
     ),
     "a share of the volume": WorkedCase(
         BUYERS
