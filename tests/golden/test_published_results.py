@@ -71,3 +71,25 @@ def test_sweep_of_momentum_shares_equals_the_published_one(index):
     }
     wanted = {name: values[index] for name, values in SWEEP.items()}
     assert found == pytest.approx(wanted, rel=1e-12)
+
+
+# momentum, maker, fundamental -> volatility, kurtosis, volume a step: other rows of the same file.
+PHASES = {
+    (0.7, 0.05, 0.0): (21.323964617324457, 21.712209945251942, 278.3463681640625),
+    (0.0, 0.15, 0.05): (0.21437293233098353, 64.16915631899336, 189.3669375),
+    (0.2, 0.15, 0.15): (0.6131362413776809, 19.63587354793765, 246.3409169921875),
+}
+
+
+@pytest.mark.parametrize("shares", PHASES, ids=str)
+def test_phases_of_the_published_diagram_are_found_again(shares):
+    momentum, maker, fundamental = shares
+    mix = Mix(noise="rest", momentum=momentum, maker=maker, fundamental=fundamental)
+    simulation = run(SWEEP_MARKETS, 256, SWEEP_STEPS, SWEEP_SEED, mix, record=("last",))
+    price = simulation.history["last"]
+    found = (
+        price_moments(price)[1].mean(),
+        excess_kurtosis(price_returns(price)).mean(),
+        simulation.state().volume.mean() / SWEEP_STEPS,
+    )
+    assert found == pytest.approx(PHASES[shares], rel=1e-12)

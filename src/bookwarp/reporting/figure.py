@@ -16,8 +16,8 @@ import numpy as np
 from bookwarp.reporting.swept import format_value
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     import matplotlib.figure
+    from matplotlib.axes import Axes
 
 INK, SOFT = "#1a1a1b", "#808080"
 # Of Okabe and Ito, which the colour-blind can tell apart, less black and yellow.
@@ -26,6 +26,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 MOST_LINES = len(COLOURS)
 _WIDTH, _HEIGHT = 4.9, 3.6
 _DPI = 160
+_LETTERS, _LINES = 46, 12
+"""So many letters stand beside each other below an axis, so many lines above each other."""
 _LEAST_RATIOS, _MOST_RATIOS = 3, 30
 """So many values can be chosen by ratios; more are taken for drawn ones."""
 _STYLE: dict[str, Any] = {
@@ -141,15 +143,17 @@ def is_spread_by_ratio(values: np.ndarray) -> bool:
     return bool(gaps.max() >= 4 * gaps.min() and found[-1] >= 8 * found[0])
 
 
-def name_axis(axis: "Axes", which: str, names: Sequence[str], most: int = 12) -> None:
-    """Give an axis ticks for names or values at the places 0, 1, 2, ..., not more than fit."""
-    places = spread_out(len(names), most) if len(names) <= 2 * most else []
-    if not places:
-        step = -(-len(names) // most)
-        places = list(range(0, len(names), step))
+def name_axis(axis: "Axes", which: str, names: Sequence[str]) -> list[int]:
+    """Give an axis ticks for names or values at the places 0, 1, 2, ..., as many as fit.
+
+    Returns:
+        The places that have one, evenly spaced.
+    """
+    longest = max(map(len, names))
+    fit = _LINES if which == "y" else max(2, int(_LETTERS / (longest + 1.5)))
+    places = list(range(0, len(names), -(-len(names) // fit)))
     getattr(axis, f"set_{which}ticks")(places, [names[place] for place in places])
-    if which == "x" and sum(len(names[place]) for place in places) > 44:
-        axis.tick_params(axis="x", rotation=45)
+    return places
 
 
 def round_range(values: np.ndarray) -> str:

@@ -97,10 +97,9 @@ def _scale(mean: np.ndarray) -> "tuple[Normalize, bool, str]":
 
 
 def _cell_axis(axis: "Axes", which: str, names: list[str], label: str) -> None:
-    name_axis(axis, which, names, most=12 if which == "y" else 10)
-    own = getattr(axis, f"{which}axis")
-    places = own.get_majorticklocs()
-    getattr(axis, f"set_{which}ticks")(places + 0.5, [names[round(place)] for place in places])
+    places = name_axis(axis, which, names)
+    middles = [place + 0.5 for place in places]
+    getattr(axis, f"set_{which}ticks")(middles, [names[place] for place in places])
     getattr(axis, f"set_{which}label")(label)
 
 
