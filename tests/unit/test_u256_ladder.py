@@ -30,12 +30,13 @@ def played(monkeypatch):
     play_gpu(monkeypatch)
     monkeypatch.setattr(
         u256_rungs,
-        "load_rung",
-        lambda rung, key, arch: EmulatedCode(in_cpp(u256_rungs.rung_source(rung, key))),
+        "_load_source",
+        lambda source, arch, what: EmulatedCode(in_cpp(source)),
     )
     monkeypatch.setattr("bookwarp.consensus.u256_books.choose_book_engine", lambda name: name)
     monkeypatch.setattr(u256_on_gpu, "_COPY_BYTES", 1 << 12)
-    return monkeypatch
+    yield monkeypatch
+    u256_rungs.load_rung.cache_clear()
 
 
 @pytest.fixture
@@ -100,6 +101,16 @@ def test_a_rung_that_ends_elsewhere_fails(climb, tmp_path, monkeypatch, capsys, 
     found = capsys.readouterr().out
     assert f"seed, {rung.name}: FAILED" in found
     assert says in found
+
+
+def test_code_of_a_rung_is_made_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(u256_rungs, "_load_source", lambda source, arch, what: made.append(what))
+    rungs = u256_rungs.RUNGS
+    for rung in (*rungs, *rungs):
+        u256_rungs.load_rung(rung, MATCHING, "sm_90")
+    u256_rungs.load_rung.cache_clear()
+    assert made == [f"the rung {rung.name}" for rung in rungs]
 
 
 def test_rungs_change_what_is_there():

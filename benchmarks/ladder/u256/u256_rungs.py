@@ -6,7 +6,7 @@ behind it are what was tried on top of it.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class Rung:
     name: str
     idea: str
     over: str | None
-    expected: Mapping[str, float]
+    expected: Mapping[str, float] = field(hash=False)
     """Flow -> times faster than `over` it was expected to be in one launch, before measuring. It is
     tried on these flows; the first on all."""
     because: str
@@ -343,11 +343,14 @@ def rung_source(rung: Rung, key: U256Key) -> str:
 
 @cache
 def load_rung(rung: Rung, key: U256Key, arch: str) -> Any:
-    """Return the code of a rung's kernels."""
+    """Return the code of a rung's kernels; it is made once."""
+    return _load_source(rung_source(rung, key), arch, f"the rung {rung.name}")
+
+
+def _load_source(source: str, arch: str, what: str) -> Any:
     from cuda.core import ObjectCode
 
-    source = rung_source(rung, key)
-    return ObjectCode.from_cubin(find_compiled(source, arch, f"the rung {rung.name}"))
+    return ObjectCode.from_cubin(find_compiled(source, arch, what))
 
 
 def engine_of(rung: Rung) -> type[CudaU256Engine]:
