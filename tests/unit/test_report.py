@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.colors import to_rgba
 from report_sweeps import GIVEN, drawn, one_axis, one_setting, three_axes, two_axes
 from tiny_measure import TinyMeasure
@@ -127,6 +128,63 @@ def test_white_is_zero_where_a_quantity_has_both_signs():
     assert red[2] > blue[2]
     low, high = mesh.norm.vmin, mesh.norm.vmax
     assert low == -high
+
+
+@pytest.mark.parametrize(
+    "values, name, diverges",
+    [
+        ([0.1, 0.2, 0.3, 0.5], "volume_volatility", True),
+        ([-0.5, -0.4, -0.2, -0.1], "volume_volatility", True),
+        ([0.50, 0.51, 0.52, 0.55], "volume_volatility", False),
+        ([0.1, 0.2, 0.3, 0.5], "mean_spread", False),
+        ([-0.1, 0.2, 0.3, 0.5], "mean_spread", True),
+    ],
+)
+def test_maps_are_about_zero_where_values_have_both_signs_or_are_compared_with_it(
+    values, name, diverges
+):
+    data = two_axes()
+    shown = xr.DataArray(values, coords={"momentum": data.momentum})
+    data[name] = data.mean_spread * 0 + shown
+    found = figure(bw.report(data, measures=name), f"heat_{name}")
+    mesh = found.drawing.axes[0].collections[0]
+    assert (mesh.get_cmap().name == "RdBu_r") is diverges
+    assert ("Blue is below 0" in found.caption) is diverges
+    assert (mesh.norm.vmin == -mesh.norm.vmax) is diverges
+
+
+@pytest.mark.parametrize("least, scale", [(1.0, "LogNorm"), (-1.0, "SymLogNorm")])
+def test_maps_of_wide_ranges_are_by_ratios_and_say_so(least, scale):
+    data = two_axes()
+    values = xr.DataArray([least, 2.0, 3.0, 500.0], coords={"momentum": data.momentum})
+    data["mean_spread"] = data.mean_spread * 0 + values
+    axes = figure(bw.report(data, measures="mean_spread"), "heat_mean_spread").drawing.axes
+    assert type(axes[0].collections[0].norm).__name__ == scale
+    assert "by ratios" in axes[1].get_ylabel()
+
+
+def test_numbers_along_an_axis_increase_in_whatever_order_they_were_swept():
+    design = bw.grid(momentum=[0.4, 0.0, 0.2], maker=[0.2, 0.1], noise="rest", replicas=2)
+    data = bw.sweep(design, **GIVEN)
+    axis = figure(bw.report(data, measures="mean_spread"), "heat_mean_spread").drawing.axes[0]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["0", "0.2", "0.4"]
+    wanted = data.mean_spread.mean("replica").sel(momentum=[0, 0.2, 0.4], maker=[0.1, 0.2])
+    np.testing.assert_allclose(axis.collections[0].get_array(), wanted.T)
+
+
+def test_one_replica_has_no_interval_and_this_is_said():
+    report = bw.report(one_axis(), measures="mean_spread")
+    assert "Bands are 95 % intervals" in report.figures[0].caption
+    design = bw.grid(momentum=[0.0, 0.2], noise="rest")
+    report = bw.report(bw.sweep(design, **GIVEN), measures="mean_spread")
+    assert "There is one replica, and so no interval." in report.figures[0].caption
+
+
+def test_head_of_the_page_says_what_was_measured_with_every_measure(made):
+    assert "prices, returns, tails, memory, clustering, volume, spread" in made.html
+    measure = bw.measures.all_of(bw.measures.volume, TinyMeasure())
+    report = bw.report(one_axis(measure=measure), measures="trades")
+    assert "volume, a measure of the user" in report.html
 
 
 def test_one_value_everywhere_is_one_colour():

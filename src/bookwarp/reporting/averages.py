@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 
 
+def say_interval(swept: Swept, marks: str) -> str:
+    """Return what `marks`, such as Bands, are in a figure."""
+    if swept.dataset.sizes[REPLICA] == 1:
+        return "There is one replica, and so no interval."
+    return f"{marks} are 95 % intervals of the mean over replicas."
+
+
 @dataclass(frozen=True, eq=False)
 class Averages:
     """Mean and interval at every point of the shown axes, float64 [*shown]; NaN is no value."""

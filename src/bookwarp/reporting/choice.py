@@ -75,4 +75,4 @@ def _note(swept: Swept, shown: tuple[str, ...]) -> str:
     ]
     if not others:
         return ""
-    return f"Averaged over {' and '.join(others)}, as far as settings have a value."
+    return f"Averaged over {', '.join(others)}, as far as settings have a value."

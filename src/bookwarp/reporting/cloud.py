@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bookwarp.reporting.averages import Averages
+from bookwarp.reporting.averages import Averages, say_interval
 from bookwarp.reporting.figure import (
     COLOURS,
     SOFT,
@@ -65,7 +65,7 @@ def draw_cloud(swept: Swept, quantity: Quantity, parameters: tuple[str, ...], no
             axis.remove()
     empty = int(np.isnan(found.mean).sum())
     missing = f"{empty} of {found.mean.size} settings have no value, and no dot." if empty else ""
-    bars = "" if many else "Bars are 95 % intervals of the mean over replicas."
+    bars = "" if many else say_interval(swept, "Bars")
     said = f"Each dot is a setting; all of them are in every panel. {bars}"
     return Figure(
         name=f"scatter_{quantity.slug}",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bookwarp.reporting.averages import Averages
+from bookwarp.reporting.averages import Averages, say_interval
 from bookwarp.reporting.figure import (
     COLOURS,
     MARKERS,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDE = 300.0
-BAND = "Bands are 95 % intervals of the mean over replicas."
-_BARS = "Bars are 95 % intervals of the mean over replicas."
 
 
 def draw_curves(swept: Swept, quantity: Quantity, axes: tuple[str, ...], note: str) -> Figure:
@@ -63,7 +61,7 @@ def draw_curves(swept: Swept, quantity: Quantity, axes: tuple[str, ...], note: s
             place_legend(drawing, len(chosen))
     few = f"{len(chosen)} of {count} values of {lines[0]} are shown." if len(chosen) < count else ""
     gaps = "Gaps: the setting cannot run, or has no value." if np.isnan(found.mean).any() else ""
-    band = _BARS if text else BAND
+    band = say_interval(swept, "Bars" if text else "Bands")
     also = f", a line for each {lines[0]}" if lines else ""
     return Figure(
         name=f"curve_{quantity.slug}",

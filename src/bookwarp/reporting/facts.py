@@ -1,5 +1,6 @@
 """What was swept, and how much of it is there: the table at the head of a report."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,8 @@ def describe_source(swept: Swept) -> list[tuple[str, str]]:
     """Return what made the sweep, and its digest, as text."""
     said = swept.dataset.attrs
     digest = said.get("digest", "none: the sweep is not complete")
-    measure = swept.description.get("measure", {})
-    names = measure.get("measures", [measure.get("custom", "of the user's own")])
     return [
-        ("measured", ", ".join(map(str, names))),
+        ("measured", ", ".join(_measure_names(swept.description.get("measure", {})))),
         ("bookwarp", str(said.get("bookwarp_version", "unknown"))),
         ("digest", str(digest)),
     ]
@@ -50,6 +49,14 @@ def infeasible_settings(swept: Swept) -> list[str]:
     """Return the settings of the whole sweep that cannot run, each with its reason."""
     found: Any = swept.dataset.attrs.get("infeasible", [])
     return [found] if isinstance(found, str) else [str(each) for each in found]
+
+
+def _measure_names(measure: Mapping[str, Any]) -> list[str]:
+    """Return the names in the description of a measure, or of several as one."""
+    if "all_of" in measure:
+        return [name for each in measure["all_of"] for name in _measure_names(each)]
+    names = measure.get("measures", [measure.get("custom", "a measure of the user's own")])
+    return [str(name) for name in names]
 
 
 def _values(swept: Swept, name: str) -> str:

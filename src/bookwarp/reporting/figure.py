@@ -26,7 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 MOST_LINES = len(COLOURS)
 _WIDTH, _HEIGHT = 4.9, 3.6
 _DPI = 160
-_LETTERS, _LINES = 46, 12
+_LETTERS, _LINES = 48, 12
 """So many letters stand beside each other below an axis, so many lines above each other."""
 _LEAST_RATIOS, _MOST_RATIOS = 3, 30
 """So many values can be chosen by ratios; more are taken for drawn ones."""
@@ -150,7 +150,7 @@ def name_axis(axis: "Axes", which: str, names: Sequence[str]) -> list[int]:
         The places that have one, evenly spaced.
     """
     longest = max(map(len, names))
-    fit = _LINES if which == "y" else max(2, int(_LETTERS / (longest + 1.5)))
+    fit = _LINES if which == "y" else max(2, int(_LETTERS / (longest + 2)))
     places = list(range(0, len(names), -(-len(names) // fit)))
     getattr(axis, f"set_{which}ticks")(places, [names[place] for place in places])
     return places

@@ -21,6 +21,8 @@ _MANY_CELLS = 1200
 _WIDE = 40.0
 """A quantity whose largest value is so many times its smallest, or its median where it has both
 signs, is shown by ratios."""
+_SEEN = 0.25
+"""Share of the way from 0 that colours must span for their differences to be seen."""
 _CANNOT, _NOTHING = "////", ".."
 
 
@@ -36,7 +38,7 @@ def draw_heat_map(swept: Swept, quantity: Quantity, axes: tuple[str, str], note:
     across, upward = axes
     found = Averages.of(swept, quantity, (upward, across))
     names = {axis: [format_value(v) for v in swept.values(axis).tolist()] for axis in axes}
-    norm, signed, scale = _scale(found.mean)
+    norm, signed, scale = _scale(found.mean, quantity.is_signed)
     with styled():
         drawing, (axis,) = start_drawing()
         cells = axis.pcolormesh(
@@ -57,7 +59,7 @@ def draw_heat_map(swept: Swept, quantity: Quantity, axes: tuple[str, str], note:
             bar.set_label(f"{quantity.label}\n({scale})" if scale else quantity.label)
             low, high = np.nanmin(found.mean), np.nanmax(found.mean)
             if signed and low < high:
-                bar.ax.set_ylim(low, high)
+                bar.ax.set_ylim(min(low, 0.0), max(high, 0.0))
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
     colours = (
@@ -74,16 +76,22 @@ def draw_heat_map(swept: Swept, quantity: Quantity, axes: tuple[str, str], note:
     )
 
 
-def _scale(mean: np.ndarray) -> "tuple[Normalize, bool, str]":
-    """Return the scale of colours, whether it is about 0, and what to say if it is not linear."""
+def _scale(mean: np.ndarray, signed: bool) -> "tuple[Normalize, bool, str]":
+    """Return the scale of colours, whether it is about 0, and what to say if it is not linear.
+
+    Args:
+        mean: what is shown.
+        signed: whether it is compared with 0 also where all of it has one sign, unless it is so
+            far from 0 that no difference could be seen.
+    """
     from matplotlib.colors import CenteredNorm, LogNorm, Normalize, SymLogNorm
 
     found = mean[np.isfinite(mean)]
     if not len(found):
         return Normalize(0, 1), False, ""
     low, high = float(found.min()), float(found.max())
-    if low < 0 < high:
-        far, middle = max(-low, high), float(np.median(np.abs(found)))
+    far, middle = max(-low, high), float(np.median(np.abs(found)))
+    if low < 0 < high or (signed and high - low > _SEEN * far):
         if middle == 0 or far <= _WIDE * middle:
             return CenteredNorm(0, far), True, ""
         near = 10.0 ** np.ceil(np.log10(middle))

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bookwarp.reporting.averages import interval
-from bookwarp.reporting.curves import BAND
+from bookwarp.reporting.averages import interval, say_interval
 from bookwarp.reporting.figure import (
     COLOURS,
     MOST_LINES,
@@ -51,7 +50,7 @@ def draw_memory(swept: Swept, name: str) -> Figure:
     return Figure(
         name=f"memory_{name}",
         title=VARIABLES[name],
-        caption=f"{BAND}{said}",
+        caption=f"{say_interval(swept, 'Bands')}{said}",
         alt=f"{VARIABLES[name]} at lags {lags[0]} to {lags[-1]}, a curve for each of "
         f"{len(chosen)} settings: {round_range(np.array(means))}.",
         drawing=drawing,

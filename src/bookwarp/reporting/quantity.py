@@ -23,6 +23,11 @@ _USUAL = (
     "acf_abs_returns",
 )
 _MOST_CHOSEN = 6
+_SIGNED = {
+    *("return_mean", "return_skewness", "excess_kurtosis", "conditional_kurtosis"),
+    *("acf_returns", "acf_abs_returns", "leverage", "volume_volatility"),
+    *("gain_loss_asymmetry", "coarse_to_fine", "fine_to_coarse", "scale_asymmetry"),
+}
 _EXACT = ("last_price", "total_volume", "trades")
 
 
@@ -72,6 +77,11 @@ class Quantity:
     def slug(self) -> str:
         """The name in a form that fits into a file's name."""
         return "_".join((self.name, *self.where.replace(", ", "_").split())).replace(".", "p")
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether 0 is a value that others are compared with, as for a correlation."""
+        return self.name in _SIGNED
 
     @property
     def label(self) -> str:

@@ -56,6 +56,7 @@ class Swept:
                 f"bookwarp.sweep returned, or a selection of its settings"
             )
         dims = tuple(str(dim) for dim in dataset[_ALWAYS].dims if dim in wanted)
+        dataset = _in_order(dataset, [dim for dim in dims if dim in columns])
         # A grid in the order of its dimensions; JSON has sorted the names.
         names = sorted(columns, key=lambda name: dims.index(name) if name in dims else len(dims))
         here = {name: dataset.coords[name] for name in names if name in dataset.coords}
@@ -174,6 +175,15 @@ def _check_store(source: Any) -> Path:
     if path.suffix.lower() != SUFFIX:
         raise ParameterError(f"a report is of the store of a sweep, *{SUFFIX}, not of {path}")
     return path
+
+
+def _in_order(dataset: "xr.Dataset", dims: list[str]) -> "xr.Dataset":
+    """Return a dataset in which numbers along dimensions increase; names stay as they are."""
+    for dim in dims:
+        values = dataset.coords[dim].values
+        if values.dtype.kind in "iuf" and (values[1:] < values[:-1]).any():
+            dataset = dataset.isel({dim: np.argsort(values, kind="stable")})
+    return dataset
 
 
 def _equal(values: np.ndarray, value: Any) -> np.ndarray:
