@@ -19,7 +19,7 @@ DEVICE U256 read_bytes(const uint8* bytes) {
 #if BYTES
         uint64 limb = 0;
 #pragma unroll
-        for (uint32 byte = 0; byte < 8; ++byte) limb = limb << 8 | ((const volatile uint8*)at)[byte];
+        for (uint32 byte = 0; byte < 8; ++byte) limb = limb << 8 | at[byte];
         number.limb[place] = limb;
 #else
         number.limb[place] = swap_bytes(*(const uint64*)at);
@@ -35,7 +35,7 @@ DEVICE void write_bytes(uint8* bytes, const U256& number) {
 #if BYTES
 #pragma unroll
         for (uint32 byte = 0; byte < 8; ++byte) {
-            ((volatile uint8*)at)[byte] = (uint8)(number.limb[place] >> (8 * (7 - byte)));
+            at[byte] = (uint8)(number.limb[place] >> (8 * (7 - byte)));
         }
 #else
         *(uint64*)at = swap_bytes(number.limb[place]);

@@ -1,7 +1,8 @@
 // Orders and results that each thread reads and writes by itself, where they lie. It takes the place of
 // rows.cuh, and gives what match.cu needs of it to match passes.
 //
-// BYTES says how: a byte at a time all through, or put together from bytes once, then in limbs.
+// BYTES says how: a byte at a time all through, or put together from bytes once, then in limbs. Bytes are
+// read by plain loads: volatile ones would pass by the cache of the multiprocessor, a price of its own.
 
 constexpr uint32 ORDER_BYTES = 117, PRICE_AT = 1;
 constexpr uint32 RESULT_WORDS = 17, RESULT_BYTES = 4 * RESULT_WORDS;
@@ -17,7 +18,7 @@ DEVICE U256 read_odd(const uint8* bytes) {
         uint64 limb = 0;
 #pragma unroll
         for (uint32 byte = 0; byte < 8; ++byte) {
-            limb = limb << 8 | ((const volatile uint8*)bytes)[8 * (LIMBS - 1 - place) + byte];
+            limb = limb << 8 | bytes[8 * (LIMBS - 1 - place) + byte];
         }
         number.limb[place] = limb;
     }
@@ -31,7 +32,7 @@ DEVICE void leave_odd(uint8* bytes, const U256& number) {
 #if BYTES
 #pragma unroll
         for (uint32 byte = 0; byte < 8; ++byte) {
-            ((volatile uint8*)at)[byte] = (uint8)(number.limb[place] >> (8 * (7 - byte)));
+            at[byte] = (uint8)(number.limb[place] >> (8 * (7 - byte)));
         }
 #else
         ((uint32*)at)[0] = swap_bytes((uint32)(number.limb[place] >> 32));
