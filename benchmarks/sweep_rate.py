@@ -47,6 +47,7 @@ class Sweep:
     threads: int | None
     devices: Any
     folder: Path
+    block_markets: int | None = None
 
     def shares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the momentum and the maker shares, float64 [side] each."""
@@ -73,7 +74,7 @@ class Sweep:
         simulation.step(self.steps, in_pieces=False).market_state()
         return simulation.elapsed_s
 
-    def sweep(self, out: Path | None) -> tuple[float, Any]:
+    def sweep(self, out: Path | None, client: Any = None) -> tuple[float, Any]:
         """Return the seconds from the call to the dataset, and the dataset."""
         momentum, maker = self.shares()
         began = time.perf_counter()
@@ -83,9 +84,11 @@ class Sweep:
             steps=self.steps,
             measure=bw.measures.stylised_facts,
             engine=self.engine,
-            threads=self.threads,
+            threads=None if client else self.threads,
             devices=self.devices,
+            block_markets=self.block_markets,
             out=out,
+            client=client,
         )
         return time.perf_counter() - began, dataset
 

@@ -107,7 +107,7 @@ def test_workers_write_what_one_process_writes(client, whole, many_tasks, tmp_pa
 def test_small_blocks_are_few_tasks(client, whole, tmp_path):
     before = tasks_done(client)
     stored(tmp_path / "sweep.zarr", client)
-    assert tasks_done(client) - before == 2
+    assert 2 <= tasks_done(client) - before <= BLOCKS / 2
     assert contents(tmp_path / "sweep.zarr") == whole
 
 

@@ -21,7 +21,7 @@ from bookwarp.sweeping.running import Report
 from bookwarp.sweeping.store import SweepStore
 from bookwarp.sweeping.worker import Job, Room, prepare, run_task
 
-# A task is at least so many agent events, some seconds of a core, unless there is less to share.
+# A task is so many agent events, seconds of a core, unless there is less left to share.
 _TASK_EVENTS = 2**31
 # Tasks under way for each that a worker can run at once: one runs while the next one waits.
 _AHEAD = 2
@@ -149,11 +149,16 @@ class _Tasks:
             done.add(task)
 
     def _next_blocks(self) -> list[int]:
-        """Return the blocks of the next task: enough to be worth it, but no more than a share."""
+        """Return the blocks of the next task: enough to be worth it, and less towards the end.
+
+        A worker that takes many at once gets them, up to its share of all.
+        """
         share = -(-len(self._missing) // self._slots)
+        fraction = -(-len(self._waiting) // (_AHEAD * self._slots))
+        most = min(share, max(fraction, self._room.blocks))
         numbers: list[int] = []
         events = 0
-        while self._waiting and len(numbers) < share:
+        while self._waiting and len(numbers) < most:
             if len(numbers) >= self._room.blocks and events >= _TASK_EVENTS:
                 break
             numbers.append(self._waiting.popleft())

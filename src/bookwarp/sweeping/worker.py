@@ -17,6 +17,7 @@ from typing import Any
 from bookwarp.limits import memory_limit_bytes
 from bookwarp.spec.errors import BookwarpError, EngineError, StoreError
 from bookwarp.sweeping.filling import write_blocks
+from bookwarp.sweeping.freed_memory import keep_freed_memory
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
 from bookwarp.sweeping.running import Block, run_blocks
@@ -153,6 +154,7 @@ def _means(job: Job, worker: Any) -> tuple[Machine, int]:
     machine = Machine.of(job.engine, job.threads, job.devices, memory)
     if machine.on_device:
         return machine, 1
+    keep_freed_memory()
     return Machine.of(job.engine, job.threads or 1, job.devices, max(1, memory // threads)), threads
 
 
