@@ -21,6 +21,7 @@ import paper_figures
 import paper_tables
 import reproduced
 import scaling_table
+import u256_gpu_tables
 import u256_tables
 from markdown_table import markdown
 
@@ -185,6 +186,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "flat-blocks": lambda: flat_tables.blocks(read_rows()),
     "u256-seed": lambda: u256_tables.seed(read_rows()),
     "u256-flows": lambda: u256_tables.flows(read_rows()),
+    "u256-gpu": lambda: u256_gpu_tables.rates(read_rows()),
+    "u256-single": lambda: u256_gpu_tables.single_orders(read_rows()),
+    "u256-ladder": lambda: u256_gpu_tables.ladder(read_rows()),
+    "u256-ladder-why": lambda: u256_gpu_tables.reasons(read_rows()),
     "table2": reproduced.table2,
     "figure7": reproduced.figure7,
     "figure7-paper": reproduced.figure7_paper,

@@ -1,8 +1,8 @@
 // Orders and results that each thread reads and writes by itself, where they lie. It takes the place of
 // rows.cuh, and gives what match.cu needs of it to match passes.
 //
-// BYTES says how: a byte at a time all through, or put together from bytes once, then in limbs. Bytes are
-// read by plain loads: volatile ones would pass by the cache of the multiprocessor, a price of its own.
+// BYTES says how: a byte at a time all through, or put together from bytes once, then in limbs.
+// Loads are plain: volatile ones would pass by the cache of the multiprocessor.
 
 constexpr uint32 ORDER_BYTES = 117, PRICE_AT = 1;
 constexpr uint32 RESULT_WORDS = 17, RESULT_BYTES = 4 * RESULT_WORDS;
