@@ -94,6 +94,15 @@ def test_newer_format_asks_for_an_upgrade():
         parse_document(f'{{"format": {FORMAT + 1}}}', "a file")
 
 
+def test_first_format_knows_no_waiting_and_no_parent_orders(varied, same_auction):
+    document, arrays = described(varied)
+    later = ("clearing_interval", "parent_qty", "parent_side", "parent_start", "parent_horizon")
+    for name in (*later, "schedule", "volume_share"):
+        del document["auction"][name]
+    written = parse_document(json.dumps(document | {"format": 1}), "a file")
+    same_auction(rebuild(written, arrays, "a file")[0], varied.auction)
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "{}", "[]", "null", '{"format": null}', '{"format": 0}', '{"format": "1"}']
 )
