@@ -3,14 +3,16 @@
 The sweep of sweep_rate.py goes into a new store, in turn by the threads of this process, and by as
 many processes of a Dask cluster that is there already, each on one core. A round of each comes
 first that is not timed. Beside the time from the call to the dataset are seconds of the processor,
-of this process and all that it started: other work on the machine makes them no larger. Both
-stores must have the same digest. One JSON line is appended to benchmarks/rows/cluster_rate.jsonl.
+of this process and all that it started, which other work on the machine changes less. Both stores
+must have the same digest. What a task costs is timed with tasks that do nothing. One JSON line is
+appended to benchmarks/rows/cluster_rate.jsonl.
 """
 
 import argparse
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,6 +27,7 @@ from measure import Row, spread
 from sweep_rate import Sweep
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "cluster_rate.jsonl"
+EMPTY_TASKS = 1000
 
 
 @contextmanager
@@ -50,6 +53,13 @@ def processor_seconds() -> float:
     return sum(each.user + each.system for each in times)
 
 
+def time_tasks(client: Any) -> float:
+    """Return the seconds that one of many tasks takes which do nothing."""
+    began = time.perf_counter()
+    client.gather([client.submit(int, pure=False) for _ in range(EMPTY_TASKS)])
+    return (time.perf_counter() - began) / EMPTY_TASKS
+
+
 def time_sweep(what: Sweep, client: Any) -> tuple[float, float, str]:
     """Return seconds from the call to the dataset, those of the processor, and the digest."""
     folder = Path(tempfile.mkdtemp(dir=what.folder, prefix="sweep-"))
@@ -64,9 +74,10 @@ def time_sweep(what: Sweep, client: Any) -> tuple[float, float, str]:
 
 def measure_rate(what: Sweep, workers: int, trials: int) -> Row:
     """Return a row: seconds by threads, and by workers."""
-    here, there = [], []
+    here, there, empty = [], [], []
     with local_client(workers) as client:
         for _ in range(trials + 1):
+            empty.append(time_tasks(client))
             here.append(time_sweep(what, None))
             there.append(time_sweep(what, client))
     digests = {digest for *_, digest in (*here, *there)}
@@ -92,6 +103,7 @@ def measure_rate(what: Sweep, workers: int, trials: int) -> Row:
         "threads_cpu_s": spread(cpu),
         "dask_cpu_s": spread(dask_cpu),
         "dask_over_threads_cpu": spread([d / t for d, t in zip(dask_cpu, cpu, strict=True)]),
+        "task_s": spread(empty[1:]),
         "digest": digests.pop(),
     }
 

@@ -39,7 +39,7 @@ def test_a_row_has_both_sweeps_and_a_sweep_that_differs_is_no_row(monkeypatch, t
     assert (row["settings"], row["workers"], row["agent_events"]) == (9, 1, 9 * 2 * 8 * 60)
     assert row["threads_s"]["min"] > 0
     assert 0 < row["threads_cpu_s"]["min"] < row["dask_cpu_s"]["min"] * 10
-    assert {"digest", "cpu", "commit", "time"} <= row.keys()
+    assert {"digest", "cpu", "commit", "time", "task_s"} <= row.keys()
     assert "as many Dask workers" in capsys.readouterr().out
 
     def another(what, out, client=None):
