@@ -46,6 +46,7 @@ def single_orders(rows: Iterable[Row]) -> str:
 
 def ladder(rows: Iterable[Row]) -> str:
     """Return every rung: its idea, what it was expected to bring, and what it brought."""
+    rows = list(rows)
     by_flow = {
         flow: {row["rung"]: row for row in _rungs(rows) if row["workload"] == flow}
         for flow in _FLOWS
@@ -54,7 +55,7 @@ def ladder(rows: Iterable[Row]) -> str:
     for flow in _FLOWS:
         heads += [f"{flow}: expected", "brought", "10^9 orders/s", "a launch a pass"]
     body = []
-    for name, row in by_flow["seed"].items():
+    for name, row in {row["rung"]: row for row in _rungs(rows)}.items():
         line = [name, row["idea"], row["over"] or ""]
         for mine in by_flow.values():
             line += _climbed(mine, name)
