@@ -1,11 +1,11 @@
 """What Dask adds to a sweep: `python benchmarks/cluster_rate.py`.
 
-The sweep of sweep_rate.py goes into a new store, in turn by the threads of this process, and by as
-many processes of a Dask cluster that is there already, each on one core. A round of each comes
-first that is not timed. Beside the time from the call to the dataset are seconds of the processor,
-of this process and all that it started, which other work on the machine changes less. Both stores
-must have the same digest. What a task costs is timed with tasks that do nothing. One JSON line is
-appended to benchmarks/rows/cluster_rate.jsonl.
+The sweep of sweep_rate.py goes into a new store, in turn by this process, on so many cores or GPUs,
+and by as many processes of a Dask cluster that is there already, each on one of them. A round of
+each comes first that is not timed. Beside the time from the call to the dataset are seconds of the
+processor, of this process and all that it started, which other work on the machine changes less.
+Both stores must have the same digest. What a task costs is timed with tasks that do nothing. One
+JSON line is appended to benchmarks/rows/cluster_rate.jsonl.
 """
 
 import argparse
@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from distributed import Client, LocalCluster
+from distributed import Client, Nanny, Scheduler, SpecCluster
+from gpu import describe_gpu
 from machine import REPOSITORY, describe_code, describe_machine
 from measure import Row, spread
 from sweep_rate import Sweep
@@ -31,15 +32,17 @@ EMPTY_TASKS = 1000
 
 
 @contextmanager
-def local_client(workers: int) -> Any:
-    """Yield a client of so many processes on this machine, each with one thread."""
+def local_client(workers: int, engine: str = "cpu") -> Any:
+    """Yield a client of so many processes on this machine, each with one thread, and its GPU."""
+    options = {"nthreads": 1, "host": "127.0.0.1", "memory_limit": None}
+    gpus = [
+        {"CUDA_VISIBLE_DEVICES": str(gpu)} if engine == "cuda" else {} for gpu in range(workers)
+    ]
+    scheduler = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            memory_limit=None,
+        SpecCluster(
+            {n: {"cls": Nanny, "options": {**options, "env": env}} for n, env in enumerate(gpus)},
+            {"cls": Scheduler, "options": scheduler},
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -73,9 +76,9 @@ def time_sweep(what: Sweep, client: Any) -> tuple[float, float, str]:
 
 
 def measure_rate(what: Sweep, workers: int, trials: int) -> Row:
-    """Return a row: seconds by threads, and by workers."""
+    """Return a row: seconds of this process alone, and by workers."""
     here, there, empty = [], [], []
-    with local_client(workers) as client:
+    with local_client(workers, what.engine) as client:
         for _ in range(trials + 1):
             empty.append(time_tasks(client))
             here.append(time_sweep(what, None))
@@ -97,12 +100,12 @@ def measure_rate(what: Sweep, workers: int, trials: int) -> Row:
         "block_markets": what.block_markets,
         "agent_events": what.side**2 * what.replicas * what.agents * what.steps,
         "trials": trials,
-        "threads_s": spread(wall),
+        "alone_s": spread(wall),
         "dask_s": spread(dask_wall),
-        "dask_over_threads": spread([d / t for d, t in zip(dask_wall, wall, strict=True)]),
-        "threads_cpu_s": spread(cpu),
+        "dask_over_alone": spread([d / t for d, t in zip(dask_wall, wall, strict=True)]),
+        "alone_cpu_s": spread(cpu),
         "dask_cpu_s": spread(dask_cpu),
-        "dask_over_threads_cpu": spread([d / t for d, t in zip(dask_cpu, cpu, strict=True)]),
+        "dask_over_alone_cpu": spread([d / t for d, t in zip(dask_cpu, cpu, strict=True)]),
         "task_s": spread(empty[1:]),
         "digest": digests.pop(),
     }
@@ -111,11 +114,11 @@ def measure_rate(what: Sweep, workers: int, trials: int) -> Row:
 def _line(row: Row) -> str:
     return (
         f"{row['settings']} settings x {row['replicas']} replicas x {row['agents']} agents x "
-        f"{row['steps']} steps: {row['workers']} threads {row['threads_s']['median']:.2f} s, as "
-        f"many Dask workers {row['dask_s']['median']:.2f} s "
-        f"({row['dask_over_threads']['median']:.2f}); of the processor "
-        f"{row['threads_cpu_s']['median']:.2f} s and {row['dask_cpu_s']['median']:.2f} s "
-        f"({row['dask_over_threads_cpu']['median']:.2f})"
+        f"{row['steps']} steps: alone {row['alone_s']['median']:.2f} s, "
+        f"{row['workers']} Dask workers {row['dask_s']['median']:.2f} s "
+        f"({row['dask_over_alone']['median']:.2f}); of the processor "
+        f"{row['alone_cpu_s']['median']:.2f} s and {row['dask_cpu_s']['median']:.2f} s "
+        f"({row['dask_over_alone_cpu']['median']:.2f})"
     )
 
 
@@ -140,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         agents=options.agents,
         engine=options.engine,
         threads=options.workers,
-        devices=None,
+        devices=list(range(options.workers)) if options.engine == "cuda" else None,
         block_markets=options.block_markets,
         folder=options.folder or Path(tempfile.gettempdir()),
     )
@@ -149,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "suite": "cluster rate",
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         **describe_machine(),
+        **(describe_gpu() if options.engine == "cuda" else {}),
         **describe_code(options.commit),
     }
     print(_line(row), flush=True)

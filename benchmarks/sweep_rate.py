@@ -85,7 +85,7 @@ class Sweep:
             measure=bw.measures.stylised_facts,
             engine=self.engine,
             threads=None if client else self.threads,
-            devices=self.devices,
+            devices=None if client else self.devices,
             block_markets=self.block_markets,
             out=out,
             client=client,

@@ -37,10 +37,10 @@ def test_a_row_has_both_sweeps_and_a_sweep_that_differs_is_no_row(monkeypatch, t
     cluster_rate.main(words)
     (row,) = [json.loads(line) for line in rows.read_text().splitlines()]
     assert (row["settings"], row["workers"], row["agent_events"]) == (9, 1, 9 * 2 * 8 * 60)
-    assert row["threads_s"]["min"] > 0
-    assert 0 < row["threads_cpu_s"]["min"] < row["dask_cpu_s"]["min"] * 10
+    assert row["alone_s"]["min"] > 0
+    assert 0 < row["alone_cpu_s"]["min"] < row["dask_cpu_s"]["min"] * 10
     assert {"digest", "cpu", "commit", "time", "task_s"} <= row.keys()
-    assert "as many Dask workers" in capsys.readouterr().out
+    assert "1 Dask workers" in capsys.readouterr().out
 
     def another(what, out, client=None):
         return 1.0, sweep_rate.bw.sweep(
