@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,6 +43,7 @@ _ROW_SUMS = {
     "cpu": ("bookwarp.engines.cpu.measures.sums", "CpuSums"),
     "reference": ("bookwarp.reference.measures", "ReferenceSums"),
 }
+_CORRELATIONS = ("bookwarp.engines.cpu.measures.correlations", "correlate_lags")
 _DEVICE_SUMS = ("bookwarp.engines.cuda.measures.sums", "CudaSums")
 _DEVICE_COLUMNS = ("bookwarp.engines.cuda.measures.columns", "read_columns")
 
@@ -57,6 +58,46 @@ def row_sums(engine: str, rows: Mapping[str, np.ndarray], blocks: tuple[str, ...
     """
     module, name = _ROW_SUMS.get(engine, _ROW_SUMS["cpu"])
     found: RowSums = getattr(import_module(module), name)(rows, blocks)
+    return found
+
+
+class LagSums(NamedTuple):
+    """Exact sums of some markets, int64; the first row is of lag 1."""
+
+    head: np.ndarray
+    """[lag, market]: the first returns."""
+    foot: np.ndarray
+    """[lag, market]: the last returns, from the last one on."""
+    total: np.ndarray
+    """[market]: sum of the returns."""
+    absolute: np.ndarray
+    """[market]: sum of their absolute values."""
+    square: np.ndarray
+    """[market]: sum of their squares."""
+    fourth: np.ndarray
+    """[market]: sum of their fourth powers."""
+    product: np.ndarray
+    """[lag, market]: sum of r_t r_(t+k)."""
+    abs_product: np.ndarray
+    """[lag, market]: sum of |r_t| |r_(t+k)|."""
+    square_product: np.ndarray
+    """[lag, market]: sum of r_t r_(t+k)**2."""
+
+
+def lag_correlations(sums: LagSums, returns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the autocorrelations of returns and of their sizes, and the leverage effect.
+
+    Args:
+        sums: so small that what a correlation makes of them fits in int64.
+        returns: how many returns they are of, at least two more than lags.
+
+    Returns:
+        float64 [lag, market] each.
+    """
+    module, name = _CORRELATIONS
+    found: tuple[np.ndarray, np.ndarray, np.ndarray] = getattr(import_module(module), name)(
+        sums, returns
+    )
     return found
 
 

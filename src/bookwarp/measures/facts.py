@@ -32,8 +32,9 @@ from bookwarp.spec.measure_sums import (
 Rows = Mapping[str, Any]
 """What a GPU keeps, by name."""
 
-_AT_ONCE = 512
-"""Markets that the formulas take at a time: what they work on stays in the cache of a core."""
+_AT_ONCE = 256
+"""Markets that the formulas take at a time: what they work on stays in the cache of a core, and no
+array is so large (128 KiB) that the allocator asks the system for new pages for it each time."""
 _VERSION = 1
 """Of the formulas; another one may give other numbers."""
 

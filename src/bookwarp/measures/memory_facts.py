@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bookwarp.engines.measure_protocol import LagSums, lag_correlations
 from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.moments import Sums2, correlation, undefined
 from bookwarp.measures.protocol import Output
@@ -35,27 +36,41 @@ def memory_facts(sums: Sums, rows: int, every: int) -> Facts:
     facts = {name: undefined(LAGS, sums["head"].shape[1]) for name in OUTPUTS}
     if lags == 0:
         return facts
-    pairs = (returns - np.arange(1, lags + 1))[:, None]
-    head, foot = sums["head"][:lags], sums["foot"][:lags]
-    square_head, square_foot = head * head, foot * foot
-    total, square = sums["return_sum"][0], sums["return_square"][0]
-    # A part is everything but the last, or the first, k returns.
-    before, after = total - _upto(foot), total - _upto(head)
-    square_before, square_after = square - _upto(square_foot), square - _upto(square_head)
-    first, later = Sums2(before, square_before), Sums2(after, square_after)
-    sizes = Sums2(sums["return_abs"] - _upto(abs(foot)), square_before)
-    later_sizes = Sums2(sums["return_abs"] - _upto(abs(head)), square_after)
-    fourth_after = sums["return_fourth"][0] - _upto(square_head * square_head)
-    later_squares = Sums2(square_after, fourth_after)
-    products = {name: sums[name][:lags] for name in sums if name.startswith("lag_")}
-    facts["acf_returns"][:lags] = correlation(pairs, first, later, products["lag_product"])
-    facts["acf_abs_returns"][:lags] = correlation(
-        pairs, sizes, later_sizes, products["lag_abs_product"]
+    lagged = LagSums(
+        head=sums["head"][:lags],
+        foot=sums["foot"][:lags],
+        total=sums["return_sum"][0],
+        absolute=sums["return_abs"],
+        square=sums["return_square"][0],
+        fourth=sums["return_fourth"][0],
+        product=sums["lag_product"][:lags],
+        abs_product=sums["lag_abs_product"][:lags],
+        square_product=sums["lag_square_product"][:lags],
     )
-    facts["leverage"][:lags] = correlation(
-        pairs, first, later_squares, products["lag_square_product"]
-    )
+    # Most of what measures cost on the host: with whole arrays it would be ten times as much.
+    wide = lagged.total.dtype == object
+    found = correlate_lags(lagged, returns) if wide else lag_correlations(lagged, returns)
+    for name, values in zip(OUTPUTS, found, strict=True):
+        facts[name][:lags] = values
     return facts
+
+
+def correlate_lags(sums: LagSums, returns: int) -> tuple[np.ndarray, ...]:
+    """Return what `lag_correlations` does, of sums that may be Python's integers."""
+    pairs = (returns - np.arange(1, len(sums.head) + 1))[:, None]
+    square_head, square_foot = sums.head * sums.head, sums.foot * sums.foot
+    # A part is everything but the last, or the first, k returns.
+    before, after = sums.total - _upto(sums.foot), sums.total - _upto(sums.head)
+    square_before, square_after = sums.square - _upto(square_foot), sums.square - _upto(square_head)
+    first, later = Sums2(before, square_before), Sums2(after, square_after)
+    sizes = Sums2(sums.absolute - _upto(abs(sums.foot)), square_before)
+    later_sizes = Sums2(sums.absolute - _upto(abs(sums.head)), square_after)
+    later_squares = Sums2(square_after, sums.fourth - _upto(square_head * square_head))
+    return (
+        correlation(pairs, first, later, sums.product),
+        correlation(pairs, sizes, later_sizes, sums.abs_product),
+        correlation(pairs, first, later_squares, sums.square_product),
+    )
 
 
 def _upto(ends: np.ndarray) -> np.ndarray:
