@@ -369,10 +369,35 @@ def test_figures_are_pictures_and_documents(made, tmp_path):
     paths = made.save_png(tmp_path / "png")
     assert [path.stem for path in paths] == [each.name for each in made.figures]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
-    with pytest.raises(StoreError, match=r"heat_price_std\.png exists"):
+    for path in paths[:-1]:
+        path.unlink()
+    with pytest.raises(StoreError, match=r"price_paths\.png exists"):
         made.save_png(tmp_path / "png")
+    assert list((tmp_path / "png").iterdir()) == paths[-1:]
     for each in made.figures:
         ET.fromstring(each.svg())
+
+
+def test_paths_are_drawn_in_a_panel_for_each_setting_and_a_line_for_each_replica(made, store):
+    data = bw.open_sweep(store)
+    axes = figure(made, "price_paths").drawing.axes
+    titles = [axis.get_title(loc="left") for axis in axes]
+    settings = [(0.0, 0.1), (0.0, 0.2), (0.0, 0.4), (0.7, 0.1), (0.7, 0.2)]
+    assert titles == [f"momentum {momentum:g}, maker {maker:g}" for momentum, maker in settings]
+    for axis, (momentum, maker) in zip(axes, settings, strict=True):
+        here = (data.path_momentum == momentum) & (data.path_maker == maker)
+        drawn_paths = np.array([line.get_ydata() for line in axis.lines])
+        np.testing.assert_array_equal(drawn_paths, data.path_price[here])
+
+
+def test_autocorrelations_are_drawn_for_settings_along_the_first_axis(made, store):
+    data = bw.open_sweep(store)
+    found = figure(made, "memory_acf_returns")
+    curves = [line for line in found.drawing.axes[0].lines if len(line.get_xdata()) == 50]
+    assert [line.get_label() for line in curves] == [f"momentum {m:g}" for m in (0, 0.2, 0.4, 0.7)]
+    wanted = data.acf_returns.sel(maker=0.2).mean("replica")
+    np.testing.assert_allclose([line.get_ydata() for line in curves], wanted)
+    assert "Other parameters are at maker 0.2." in found.caption
 
 
 def test_page_is_written_whole_and_not_over_another(made, tmp_path):

@@ -150,7 +150,7 @@ def name_axis(axis: "Axes", which: str, names: Sequence[str]) -> list[int]:
         The places that have one, evenly spaced.
     """
     longest = max(map(len, names))
-    fit = _LINES if which == "y" else max(2, int(_LETTERS / (longest + 2)))
+    fit = _LINES if which == "y" else max(2, int(_LETTERS / (1.5 * longest)))
     places = list(range(0, len(names), -(-len(names) // fit)))
     getattr(axis, f"set_{which}ticks")(places, [names[place] for place in places])
     return places

@@ -30,5 +30,6 @@ ul { padding-left: 1.2rem; font-size: .875rem; }
 @media print { :root { --ink: #000; --paper: #fff; --soft: #444; --line: #bbb; --note: #fff;
   --note-ink: #000; } body { max-width: none; font-size: 10pt; }
   .figures { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; }
-  .scroll { overflow: visible; } details > * { display: block; } }
+  h2, h3 { break-after: avoid; }
+  .scroll { overflow: visible; } details::details-content { content-visibility: visible; block-size: auto; } }
 """
