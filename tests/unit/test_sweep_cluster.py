@@ -177,6 +177,26 @@ def test_blocks_that_kill_every_worker_are_said(client, tmp_path, monkeypatch):
     client.wait_for_workers(2)
 
 
+def test_a_cluster_that_is_closed_is_said_and_another_one_goes_on(client, whole, tmp_path):
+    path = tmp_path / "sweep.zarr"
+    with (
+        LocalCluster(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as lost,
+    ):
+
+        def close():
+            wait_for_blocks(path, 3)
+            cluster.close()
+
+        closer = threading.Thread(target=close)
+        closer.start()
+        with pytest.raises(EngineError, match="the cluster has given up blocks: was its"):
+            stored(path, lost)
+        closer.join()
+    stored(path, client)
+    assert contents(path) == whole
+
+
 STUDY = """
 block_markets = 4
 [design]

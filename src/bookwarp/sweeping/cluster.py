@@ -29,6 +29,12 @@ _AHEAD = 2
 _LOOK_SECONDS = 5.0
 # Seconds until files of workers must be seen here: network file systems tell of them late.
 _SEEN_SECONDS = 90.0
+# Status of a client that has a scheduler.
+_CONNECTED = "running"
+_GIVEN_UP = (
+    "the cluster has given up blocks: was its scheduler stopped, or the sweep begun a second time? "
+    "What is done is in the store, and the same sweep goes on from there"
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,8 @@ class _Tasks:
                 self._submit(done)
                 task, hashes = next(done)
                 numbers = self._under_way.pop(task)
-                self._check_result(hashes, numbers)
+                if not isinstance(hashes, list) or len(hashes) != len(numbers):
+                    raise EngineError(_GIVEN_UP)
                 found.update(zip(numbers, hashes, strict=True))
                 report(sum(map(self._plan.events, numbers)))
                 for number in numbers:
@@ -135,8 +142,13 @@ class _Tasks:
                 f"same blocks to run, the last one {error.last_worker.address}: is their memory "
                 f"too small? memory_limit lowers what they take; what is done is in the store"
             ) from error
+        except Exception as error:
+            if self._client.status != _CONNECTED and not isinstance(error, BookwarpError):
+                raise EngineError(_GIVEN_UP) from error
+            raise
         finally:
-            self._client.cancel(list(self._under_way))
+            if self._client.status == _CONNECTED:
+                self._client.cancel(list(self._under_way))
         return found
 
     def _submit(self, done: Any) -> None:
@@ -193,19 +205,6 @@ class _Tasks:
         threads = self._client.nthreads().values()
         return max(1, sum(min(self._room.tasks, int(each)) for each in threads))
 
-    def _check_result(self, hashes: Any, numbers: list[int]) -> None:
-        """Refuse what is no result: that of a task which was given up.
-
-        Raises:
-            EngineError: it was.
-        """
-        if not isinstance(hashes, list) or len(hashes) != len(numbers):
-            raise EngineError(
-                f"the cluster has given up blocks {numbers[0]} to {numbers[-1]}: was its scheduler "
-                f"stopped, or the sweep begun a second time? What is done is in the store, and the "
-                f"same sweep goes on from there"
-            )
-
 
 def _check_client(client: Any) -> None:
     try:
@@ -216,7 +215,7 @@ def _check_client(client: Any) -> None:
         raise ParameterError(f"client must be a dask.distributed.Client, not {client!r}")
     if client.asynchronous:
         raise ParameterError("client must not be asynchronous: sweep waits for its tasks")
-    if client.status != "running":
+    if client.status != _CONNECTED:
         raise ParameterError(f"client is {client.status}, and not connected to a scheduler")
 
 
