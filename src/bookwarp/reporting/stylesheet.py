@@ -31,5 +31,6 @@ ul { padding-left: 1.2rem; font-size: .875rem; }
   --note-ink: #000; } body { max-width: none; font-size: 10pt; }
   .figures { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
-  .scroll { overflow: visible; } details::details-content { content-visibility: visible; block-size: auto; } }
+  .scroll { overflow: visible; }
+  details::details-content { content-visibility: visible; block-size: auto; } }
 """
