@@ -93,6 +93,20 @@ class ArchiveKind:
         except OSError as error:
             raise StoreError(f"{given} cannot be read: {error.strerror or error}") from error
 
+    def read_document(self, archive: Any, path: str | Path, newest: int) -> dict[str, Any]:
+        """Return the description in an opened archive, of a format up to `newest`.
+
+        Raises:
+            StoreError: the format is a newer one.
+        """
+        document: dict[str, Any] = json.loads(archive[self.description])
+        if document["format"] > newest:
+            raise StoreError(
+                f"{path} has format {document['format']}, and this version of bookwarp reads up "
+                f"to {newest}: update bookwarp"
+            )
+        return document
+
     def _check_seal(self, path: Path) -> None:
         """Refuse a file of another kind, or whose bytes are not those that were written."""
         if not self._is_one(path):

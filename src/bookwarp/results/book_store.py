@@ -1,6 +1,5 @@
 """Continuous books in files: saved between two batches, read back to the last bit or refused."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,11 @@ from bookwarp.results.archive import ArchiveKind
 from bookwarp.results.provenance import made_now
 from bookwarp.spec.book_rules import BookRules, ModifyRule, QtyMeaning, SelfTrade
 from bookwarp.spec.book_state import RESTING, BookState
-from bookwarp.spec.errors import StoreError
 from bookwarp.spec.event_digest import EventDigest
 from bookwarp.spec.events import EVENT_ROW
 
 FORMAT = 1
-_DESCRIPTION = "bookwarp-books.json"
-BOOKS = ArchiveKind(_DESCRIPTION, "file of books")
+BOOKS = ArchiveKind("bookwarp-books.json", "file of books")
 
 _STATE = ("orders", "order_offsets", "counters", "flags")
 
@@ -70,12 +67,7 @@ def read_books(path: str | Path) -> SavedBooks:
             of bookwarp.
     """
     with BOOKS.opened(path) as archive:
-        document = json.loads(archive[_DESCRIPTION])
-        if document["format"] > FORMAT:
-            raise StoreError(
-                f"{path} has format {document['format']}, and this version of bookwarp reads up "
-                f"to {FORMAT}: update bookwarp"
-            )
+        document = BOOKS.read_document(archive, path, FORMAT)
         low, high = document["price_range"]
         orders, levels = document["capacity"]
         state = BookState(**{name: archive[name] for name in _STATE})

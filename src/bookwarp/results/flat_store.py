@@ -1,6 +1,5 @@
 """Books of flat rows in files: saved between two blocks, read back to the last byte or refused."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,10 @@ import numpy as np
 
 from bookwarp.results.archive import ArchiveKind
 from bookwarp.results.provenance import made_now
-from bookwarp.spec.errors import StoreError
 from bookwarp.spec.flat import FLAT_ORDER, FlatState
 
 FORMAT = 1
-_DESCRIPTION = "bookwarp-flat-books.json"
-FLAT_BOOKS = ArchiveKind(_DESCRIPTION, "file of flat books")
+FLAT_BOOKS = ArchiveKind("bookwarp-flat-books.json", "file of flat books")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +50,7 @@ def read_flat_books(path: str | Path) -> SavedFlatBooks:
             books.
     """
     with FLAT_BOOKS.opened(path) as archive:
-        document = json.loads(archive[_DESCRIPTION])
-        if document["format"] > FORMAT:
-            raise StoreError(
-                f"{path} has format {document['format']}, and this version of bookwarp reads up "
-                f"to {FORMAT}: update bookwarp"
-            )
+        document = FLAT_BOOKS.read_document(archive, path, FORMAT)
         return SavedFlatBooks(
             FlatState(archive["orders"].view(FLAT_ORDER), archive["order_offsets"]),
             document["next_trade_id"],

@@ -1,6 +1,5 @@
 """Books of 256-bit numbers in files, read back to the last byte or refused."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +8,12 @@ import numpy as np
 
 from bookwarp.results.archive import ArchiveKind
 from bookwarp.results.provenance import made_now
-from bookwarp.spec.errors import StoreError
 
 if TYPE_CHECKING:
     from bookwarp.consensus.u256_books import U256Books
 
 FORMAT = 1
-_DESCRIPTION = "bookwarp-u256-books.json"
-U256_BOOKS = ArchiveKind(_DESCRIPTION, "file of 256-bit books")
+U256_BOOKS = ArchiveKind("bookwarp-u256-books.json", "file of 256-bit books")
 
 
 def write_u256_books(path: str | Path, books: "U256Books") -> None:
@@ -55,12 +52,7 @@ def read_u256_books(path: str | Path, make: Callable[..., "U256Books"]) -> "U256
             books.
     """
     with U256_BOOKS.opened(path) as archive:
-        document = json.loads(archive[_DESCRIPTION])
-        if document["format"] > FORMAT:
-            raise StoreError(
-                f"{path} has format {document['format']}, and this version of bookwarp reads up "
-                f"to {FORMAT}: update bookwarp"
-            )
+        document = U256_BOOKS.read_document(archive, path, FORMAT)
         ids = document["book_ids"]
         books = make(
             books=document["books"],
