@@ -9,22 +9,20 @@ JSON line is appended to benchmarks/rows/cluster_rate.jsonl.
 """
 
 import argparse
-import json
 import shutil
 import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 import psutil
 from distributed import Client, Nanny, Scheduler, SpecCluster
-from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from measure import Row, spread
+from row_file import append_row, describe_run
 from sweep_rate import Sweep
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "cluster_rate.jsonl"
@@ -148,17 +146,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder=options.folder or Path(tempfile.gettempdir()),
     )
     row = measure_rate(what, options.workers, options.trials)
-    common = {
-        "suite": "cluster rate",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **(describe_gpu() if options.engine == "cuda" else {}),
-        **describe_code(options.commit),
-    }
+    common = describe_run("cluster rate", options.commit, on_gpu=options.engine == "cuda")
     print(_line(row), flush=True)
-    options.rows.parent.mkdir(parents=True, exist_ok=True)
-    with options.rows.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(common | row) + "\n")
+    append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

@@ -28,15 +28,13 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 from book_flows import stream_hash
-from gpu import describe_gpu
-from machine import describe_code, describe_machine
+from row_file import append_row, describe_run
 from same_stream import Events, Spreader, events_of_one
 
 from bookwarp.engines.book_protocol import BookEngine
@@ -173,13 +171,8 @@ def row_of(found: dict[str, Any], stream: str, commit: str | None) -> dict[str, 
     """
     if found["sha256"] != (stream_hash(stream) or found["sha256"]):
         sys.exit(f"error: the report of {stream} has not the published {stream_hash(stream)}")
-    on_gpu = describe_gpu() if found["engine"] == "cuda" else {}
     return {
-        "suite": "books",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **on_gpu,
-        **describe_code(commit),
+        **describe_run("books", commit, on_gpu=found["engine"] == "cuda"),
         "kind": "flow hash",
         "case": stream,
         **found,
@@ -204,9 +197,7 @@ def main() -> None:
     print(json.dumps(found))
     if given.rows is not None:
         row = row_of(found, given.file.stem, given.commit)
-        given.rows.parent.mkdir(parents=True, exist_ok=True)
-        with given.rows.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        append_row(given.rows, row)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import resource
 import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from drawn_flow import draw_flow
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
+from row_file import append_row, describe_run
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "books.jsonl"
 _LIVE = 100
@@ -58,10 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         file_bytes = path.stat().st_size
         found = match_in_process(path, options.engine)
     row = {
-        "suite": "books",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_code(),
+        **describe_run("books"),
         "kind": "match memory",
         "case": f"a file of {messages} messages",
         "books": options.books,
@@ -72,9 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "digest": found["digest"],
     }
     print(f"{messages} messages: {row['peak_bytes'] / messages:.0f} bytes a message at the most")
-    options.rows.parent.mkdir(parents=True, exist_ok=True)
-    with options.rows.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+    append_row(options.rows, row)
 
 
 if __name__ == "__main__":

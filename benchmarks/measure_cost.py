@@ -7,18 +7,16 @@ benchmarks/rows/measure_cost.jsonl.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from measure import Row, spread
+from row_file import append_row, describe_run
 
 import bookwarp as bw
 from bookwarp.engines.registry import ENGINES, engine_status
@@ -144,17 +142,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     markets = options.markets or (640_000 if options.engine == "cuda" else 1000)
     ensemble = Ensemble(options.engine, markets, options.steps, threads=options.threads)
     row: dict[str, Any] = measure_cost(ensemble, options.trials)
-    common = {
-        "suite": "measure cost",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **(describe_gpu() if options.engine == "cuda" else {}),
-        **describe_code(options.commit),
-    }
+    common = describe_run("measure cost", options.commit, on_gpu=options.engine == "cuda")
     print(_lines(row), flush=True)
-    options.rows.parent.mkdir(parents=True, exist_ok=True)
-    with options.rows.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(common | row) + "\n")
+    append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

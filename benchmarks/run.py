@@ -7,11 +7,9 @@ documentation from these lines.
 """
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,10 @@ from contender import Contender
 from contenders import CONTENDERS
 from device_contenders import Baseline
 from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from measure import common_digest as _digest  # noqa: F401  (the name that the tests know)
 from measure import memory_of, ratio_rows, run_trials, time_row
+from row_file import append_row, describe_run
 
 from bookwarp.engines.cuda.tuned import IGNORE_VARIABLE
 
@@ -167,14 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     trials = min(options.trials, _QUICK_TRIALS) if options.quick else options.trials
     target = options.rows or (None if options.quick else ROWS)
     on_gpu = any(each.on_device for each in contenders) and options.device == "cuda"
-    common = {
-        "suite": options.suite,
-        "tuned": not os.environ[IGNORE_VARIABLE],
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **(describe_gpu() if on_gpu else {}),
-        **describe_code(options.commit),
-    }
+    common = describe_run(options.suite, options.commit, on_gpu=on_gpu)
+    common["tuned"] = not os.environ[IGNORE_VARIABLE]
     cases = _chosen_cases(options.cases, contenders)
     found: list[dict[str, Any]] = []
     for number, case in enumerate(cases):
@@ -189,9 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(_line(row), flush=True)
             found.append(common | row)
             if target is not None:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found[-1]) + "\n")
+                append_row(target, found[-1])
     if not options.quick:
         _show_evaluation(found, draw=target == ROWS)
 

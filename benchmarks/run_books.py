@@ -8,10 +8,8 @@ other engines give. One JSON line per case and engine is appended as soon as it 
 
 import argparse
 import gc
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,7 +17,7 @@ from typing import Any
 import numpy as np
 from drawn_flow import BookFlow, draw_flow
 from gpu import describe_gpu
-from machine import describe_code, describe_machine
+from row_file import append_row, describe_run
 
 from bookwarp.engines.book_protocol import BookEngine
 from bookwarp.engines.registry import available_threads, book_engine_class
@@ -244,12 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=Path, help="file that lines of JSON are appended to")
     parser.add_argument("--commit", help="the commit to note where there is no Git to ask")
     options = parser.parse_args(arguments)
-    common = {
-        "suite": "books",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("books", options.commit)
     for name in options.cases:
         books, messages = CASES[name]
         flow = draw_flow(options.books or books, messages)
@@ -257,9 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for row in measure(name, flow, engines, options.trials, options.threads):
             print(line_of(row), flush=True)
             if options.rows is not None:
-                options.rows.parent.mkdir(parents=True, exist_ok=True)
-                with options.rows.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(common | row) + "\n")
+                append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

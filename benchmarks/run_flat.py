@@ -9,16 +9,15 @@ the execution root and the digest. One JSON line per case is appended to benchma
 
 import argparse
 import gc
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
+from row_file import append_row, describe_run
 from run_books import spread
 
 from bookwarp.consensus.flat import FlatBooks
@@ -144,12 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=Path, default=ROWS, help=f"file to append to ({ROWS.name})")
     parser.add_argument("--commit", help="the commit to note where there is no Git to ask")
     options = parser.parse_args(arguments)
-    common = {
-        "suite": "flat",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("flat", options.commit)
     engines = options.engines.split(",")
     for row in measure(options.orders, options.books, engines, options.trials):
         rate, root = row["orders_per_s"]["median"], row["root_s"]["median"]
@@ -160,9 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{row['digest_s']['median']:.3f} s; {row['check']}",
             flush=True,
         )
-        options.rows.parent.mkdir(parents=True, exist_ok=True)
-        with options.rows.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(common | row) + "\n")
+        append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,9 @@ because others share the caches and the memory of a machine.
 
 import argparse
 import gc
-import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,8 @@ import numpy as np
 from book_flows import many_books, stream_hash
 from drawn_flow import BookFlow
 from flow_hash import read_stream, report_hash
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
+from row_file import append_row, describe_run
 from run_books import check_sample, spread
 
 from bookwarp.engines.registry import available_threads, book_engine_class
@@ -118,12 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--trials", type=int, default=7)
     parser.add_argument("--rows", type=Path, default=ROWS, help=f"file to append to ({ROWS.name})")
     options = parser.parse_args(arguments)
-    common = {
-        "suite": "books",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_code(),
-    }
+    common = describe_run("books")
     paths = [options.folder / f"{name}.parquet" for name in STREAMS]
 
     def rows() -> Iterator[Row]:
@@ -140,9 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{row['fills_per_order']:.3f} fills an order; {row['check']}",
             flush=True,
         )
-        options.rows.parent.mkdir(parents=True, exist_ok=True)
-        with options.rows.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(common | row) + "\n")
+        append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

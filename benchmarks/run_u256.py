@@ -7,14 +7,12 @@ calling. u256_on_gpu.py times a GPU whose orders lie in its memory.
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import describe_code, describe_machine
+from row_file import append_row, describe_run
 from u256_flows import Flow, mixed_flow, seed_flow, sweep_flow
 
 from bookwarp.consensus.bench import time_workload
@@ -97,21 +95,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     given = options.threads.split(",") if options.threads else (1, available_threads())
     threads = sorted({int(each) for each in given})
-    common = {
-        "suite": "u256",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("u256", options.commit)
     for name in options.flows.split(","):
         for books, capacity in SIZES[name]:
             sizes = options.books or books, capacity
             for row in measure(name, *sizes, options.engine, threads, options.trials):
                 print(line_of(row), flush=True)
                 if options.rows is not None:
-                    options.rows.parent.mkdir(parents=True, exist_ok=True)
-                    with options.rows.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(common | row) + "\n")
+                    append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

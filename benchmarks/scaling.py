@@ -7,21 +7,18 @@ benchmarks/rows/scaling.jsonl.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from cases import Case
 from checks import check_sample
 from contender import call_auction
 from contenders import CONTENDERS
-from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from measure import Row, sizes, spread
+from row_file import append_row, describe_run
 
 from bookwarp.engines.cuda.availability import unavailable_reason
 from bookwarp.engines.cuda.engine import CudaEngine
@@ -169,22 +166,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     counts = sorted({1, *(options.devices or [n for n in (2, 4, 8) if n <= here])})
     if counts[0] < 1 or counts[-1] > here or options.trials < 1:
         parser.error(f"there are {here} GPUs here; trials are at least 1")
-    common: dict[str, Any] = {
-        "suite": "scaling",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_gpu(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("scaling", options.commit, on_gpu=True)
     target = options.rows or (None if options.quick else ROWS)
     for scaling in SCALINGS:
         chosen = replace(scaling, case=scaling.case.quick()) if options.quick else scaling
         for row in measure_scaling(chosen, counts, options.trials):
             print(_line(row), flush=True)
             if target is not None:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(common | row) + "\n")
+                append_row(target, common | row)
 
 
 if __name__ == "__main__":

@@ -7,18 +7,15 @@ given unless its fills per order are what the workload says. A line of JSON is a
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
-from gpu import describe_gpu
-from machine import describe_code, describe_machine
+from row_file import append_row, describe_run
 from u256_flows import PASSES, Flow, count_fills, mixed_flow, seed_flow, sweep_flow
 
 from bookwarp.consensus import U256Books
@@ -335,13 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--scale", type=int, default=1, help="divides the books, for a look")
     options = parser.parse_args(arguments)
-    common = {
-        "suite": "u256",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_gpu(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("u256", options.commit, on_gpu=True)
     copy_rate = measure_copy(CudaU256Engine(1, 1))
     print(f"a copy on the device moves {copy_rate / 1e9:.0f} GB/s, read and written", flush=True)
     for row in all_rows(options.trials, options.scale):
@@ -351,9 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             row |= {"fraction_of_copy": moved / copy_rate}
         print(line_of(row), flush=True)
         if options.rows is not None:
-            options.rows.parent.mkdir(parents=True, exist_ok=True)
-            with options.rows.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(common | row) + "\n")
+            append_row(options.rows, common | row)
 
 
 if __name__ == "__main__":

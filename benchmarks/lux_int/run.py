@@ -5,11 +5,9 @@ quantities of every book. A line of JSON is appended for each case as soon as it
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,8 +15,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from gpu import call_driver, describe_gpu, gpu_present
-from machine import describe_code, describe_machine
+from gpu import call_driver, gpu_present
+from row_file import append_row, describe_run
 
 from bookwarp.engines.registry import available_threads
 from lux_int import on_cpu
@@ -177,21 +175,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cpu-books", type=int, default=_CPU_BOOKS, help="books on the CPU")
     options = parser.parse_args(arguments)
     on_gpu = gpu_present()
-    common = {
-        "suite": "lux-int",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **(describe_gpu() if on_gpu else {}),
-        **describe_code(options.commit),
-    }
+    common = describe_run("lux-int", options.commit, on_gpu=on_gpu)
 
     def keep(rows: Iterator[Row]) -> None:
         for row in rows:
             print(line_of(row), flush=True)
             if options.rows is not None:
-                options.rows.parent.mkdir(parents=True, exist_ok=True)
-                with options.rows.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(common | row) + "\n")
+                append_row(options.rows, common | row)
 
     for workload in (seed_workload(), filling_workload(), random_workload(shared=False)):
         keep(measure_on_cpu(workload, options.cpu_books, options.trials))

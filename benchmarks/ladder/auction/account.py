@@ -23,7 +23,8 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 import ladder_tables
 from cases import Case
 from gpu import call_driver
-from run import ROWS, append_row, chosen_rungs, common_fields
+from row_file import append_row
+from run import ROWS, chosen_rungs, common_fields
 from rungs import Rung, find_rung
 from timing import cases_of, contender_of, engine_name
 

@@ -9,11 +9,9 @@ benchmarks/rows/ladder_auction.jsonl.
 """
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 import ladder_tables
 from alone import CallError, call_alone
-from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
+from row_file import append_row, describe_run
 from rungs import RUNGS, Rung, find_rung
 from timing import cases_of, expected_digest, measure_rung
 
@@ -33,23 +31,10 @@ _TIMEOUT_S = 90.0
 """Time of a rung at one size; it needs a few seconds."""
 
 
-def append_row(path: Path, row: dict[str, Any]) -> None:
-    """Append a row to a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-
-
 def common_fields(commit: str | None) -> dict[str, Any]:
     """Return what all rows of a run share; what was tuned to this GPU is left aside."""
     os.environ.setdefault(IGNORE_VARIABLE, "1")
-    return {
-        "suite": "ladder/auction",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_gpu(),
-        **describe_code(commit),
-    }
+    return describe_run("ladder/auction", commit, on_gpu=True)
 
 
 def chosen_rungs(parser: argparse.ArgumentParser, names: str | None) -> list[Rung]:

@@ -8,10 +8,8 @@ to benchmarks/rows/ladder_books.jsonl.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,10 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "auction"))
 
 from alone import CallError, call_alone
 from book_rungs import RUNGS, find_rung
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from markdown_table import markdown
 from measuring import measure_rung
+from row_file import append_row, describe_run
 
 Row = dict[str, Any]
 ROWS = REPOSITORY / "benchmarks" / "rows" / "ladder_books.jsonl"
@@ -55,12 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [rung.name for rung in RUNGS] if options.rungs is None else options.rungs.split(",")
     if set(names) - {rung.name for rung in RUNGS}:
         parser.error(f"rungs are {', '.join(rung.name for rung in RUNGS)}")
-    common = {
-        "suite": "ladder/books",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_code(),
-    }
+    common = describe_run("ladder/books")
     found: list[Row] = []
     failed = []
     for rung in map(find_rung, names):
@@ -76,9 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{rung.name}: FAILED, its events are not those of {same[0]['rung']}")
             continue
         found.append(common | row)
-        options.rows.parent.mkdir(parents=True, exist_ok=True)
-        with options.rows.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(found[-1]) + "\n")
+        append_row(options.rows, found[-1])
         print(f"{rung.name:<16} {row['messages_per_s'] / 1e6:>7.2f} M messages/s", flush=True)
     print(f"\n{table(found)}\n")
     if failed:

@@ -6,10 +6,8 @@ alone. One line of JSON is appended for each.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 from drawn_flow import BookFlow, draw_flow
-from gpu import describe_gpu
 from gpu_book_rungs import RUNGS, Rung, RungEngine
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from markdown_table import markdown
+from row_file import append_row, describe_run
 
 from bookwarp.engines.cuda.books import engine
 from bookwarp.engines.cuda.books.engine import CudaBookEngine
@@ -110,13 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [rung.name for rung in RUNGS] if options.rungs is None else options.rungs.split(",")
     if set(names) - {rung.name for rung in RUNGS}:
         parser.error(f"rungs are {', '.join(rung.name for rung in RUNGS)}")
-    common = {
-        "suite": "ladder/books_cuda",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_gpu(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("ladder/books_cuda", options.commit, on_gpu=True)
     flow = draw_flow(options.books, options.messages)
     matched, digest, _ = match_flow(CudaBookEngine(BookRules(), flow.books), flow, 0)
     rows, failed = [], []
@@ -129,9 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         rows.append(row)
         print(f"{rung.name}: {row['messages_per_s']['median'] / 1e6:.0f} M messages/s", flush=True)
-        options.rows.parent.mkdir(parents=True, exist_ok=True)
-        with options.rows.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(common | row) + "\n")
+        append_row(options.rows, common | row)
     print(f"\n{table(rows)}")
     return 1 if failed else 0
 

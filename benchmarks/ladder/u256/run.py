@@ -6,18 +6,16 @@ of its books, byte for byte. One line of JSON is appended for each.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from gpu import describe_gpu
-from machine import REPOSITORY, describe_code, describe_machine
+from machine import REPOSITORY
 from markdown_table import markdown
+from row_file import append_row, describe_run
 from u256_flows import mixed_flow, seed_flow, sweep_flow
 from u256_on_gpu import FORMS, FlowOnGpu, spread
 from u256_rungs import RUNGS, TRIED, Rung, engine_of
@@ -94,13 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = list(known) if options.rungs is None else options.rungs.split(",")
     if set(names) - set(known):
         parser.error(f"rungs are {', '.join(known)}")
-    common = {
-        "suite": "ladder/u256",
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        **describe_machine(),
-        **describe_gpu(),
-        **describe_code(options.commit),
-    }
+    common = describe_run("ladder/u256", options.commit, on_gpu=True)
     rows, failed = [], []
     for flow in (seed_flow(), sweep_flow(), mixed_flow(passes=16)):
         here = FlowOnGpu(CudaU256Engine(options.books, flow.capacity), flow, options.books)
@@ -116,9 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(row)
             rate = row["orders_per_s_together"]["median"] / 1e9
             print(f"{flow.name}, {rung.name}: {rate:.3f} G orders/s", flush=True)
-            options.rows.parent.mkdir(parents=True, exist_ok=True)
-            with options.rows.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(common | row) + "\n")
+            append_row(options.rows, common | row)
     for name in ("seed", "sweeps", "mixed"):
         print(f"\n{name}\n\n{table(rows, name)}")
     return 1 if failed else 0
