@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,8 @@ def test_a_row_has_both_sweeps_and_a_sweep_that_differs_is_no_row(monkeypatch, t
         )
 
     monkeypatch.setattr(sweep_rate.Sweep, "sweep", another)
+    monkeypatch.setattr(cluster_rate, "local_client", lambda *_: nullcontext("workers"))
+    monkeypatch.setattr(cluster_rate, "time_tasks", lambda client: 0.0)
     with pytest.raises(SystemExit, match="the sweeps have different digests"):
         cluster_rate.main(words)
     assert len(rows.read_text().splitlines()) == 1
