@@ -12,9 +12,9 @@ on GitHub; the engines of that repository, run once on another GPU before bookwa
 """
 
 PUBLISHED_GPU = "NVIDIA GeForce RTX 5090"
-PUBLISHED_WITH = "CUDA 13.2, PyTorch 2.10"
+"""With CUDA 13.2 and PyTorch 2.10."""
 RERUN_GPU = "NVIDIA H200"
-RERUN_WITH = "CUDA 13.0, PyTorch 2.11, JAX 0.11.2"
+"""With CUDA 13.0, PyTorch 2.11 and JAX 0.11.2."""
 
 SIZES = (
     (64, 256),

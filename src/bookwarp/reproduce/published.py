@@ -60,11 +60,9 @@ FIGURE7_TEXT = {
     ("acf_returns", 1): -0.34,
     ("acf_abs_returns", 1): 0.18,
 }
-FIGURE7_KURTOSIS_LOW = (2.24, 2.92)
-"""Range of the excess kurtosis "at lower momentum fractions"; the fractions are not stated."""
 FIGURE7_KURTOSIS_PEAK = 26.34
 FIGURE7_KURTOSIS_SHARES = (0.60, 0.70)
-"""Its peak, and the momentum shares between which it is said to be."""
+"""The peak of the excess kurtosis, and the momentum shares between which it is said to be."""
 
 # benchmarks/phase_diagram.csv of the repository, maker share 0.15, no fundamental agents: the
 # sweep of Figure 7 by the published CUDA engine, 1024 markets, 1000 steps, seed 42.

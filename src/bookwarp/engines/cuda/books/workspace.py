@@ -26,10 +26,6 @@ class Workspace:
             held = self._held[name] = Memory(self._gpu, nbytes)
         return held
 
-    def swap(self, one: str, other: str) -> None:
-        """Let two memories change their names."""
-        self._held[one], self._held[other] = self._held[other], self._held[one]
-
     def release(self) -> None:
         """Free all memory."""
         self._held.clear()
