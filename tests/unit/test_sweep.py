@@ -181,6 +181,11 @@ def test_a_mix_may_be_given_whole_beside_shares_that_vary():
 INFEASIBLE = grid(momentum=[0.0, 0.6, 0.8], maker=[0.1, 0.3], noise="rest", replicas=2)
 
 
+def test_a_schedule_is_named_also_where_it_is_the_usual_one():
+    assert small().attrs["schedule"] == "twap"
+    assert small().attrs["sweep"] == small(schedule="twap").attrs["sweep"]
+
+
 def test_settings_that_cannot_run_are_refused_and_listed():
     said = (
         r"some settings cannot run \(1 of 6\): momentum=0\.8, maker=0\.3: mix\.noise = -0\.1 is "
@@ -219,7 +224,11 @@ def test_a_long_list_of_settings_that_cannot_run_is_cut():
         ({"noise": 0.1}, "noise is given by the design, and again beside it"),
         ({"agent": 3}, "did you mean 'agents'"),
         ({"agents": 0}, r"agents = 0 is outside 1 \.\. "),
-        ({"agents": [1, 2]}, "agents"),
+        ({"agents": [1, 2]}, r"agents must be one value for all settings, not \[1, 2\]"),
+        ({"measure": "prices"}, "measure must be one of bookwarp.measures, .* not 'prices'"),
+        ({"measure": [bw.measures.prices]}, "measure must be one of bookwarp.measures"),
+        ({"volume_profile": [[1], 2]}, "volume_profile is not a regular array"),
+        ({"memory_limit": 100}, "results of 18 markets take .* give out="),
         ({"steps": 2**32}, r"steps = 4294967296 is outside"),
         ({"devices": [0], "engine": "cpu"}, "devices needs engine 'cuda', not 'cpu'"),
         ({"engine": "gpu"}, "unknown engine 'gpu'"),

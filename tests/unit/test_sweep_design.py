@@ -49,6 +49,12 @@ def test_arrays_and_ranges_are_lists_of_values():
         ({"window": "follows"}, "did you mean 'following'"),
         ({"replicas": 0}, r"replicas = 0 is outside 1 \.\. "),
         ({"replicas": 2.5}, r"replicas must be an integer, not 2\.5"),
+        ({"replicas": 10**9}, r"replicas = 1000000000 is outside 1 \.\. 10000000"),
+        ({"replicas": 10**7, "steps": range(1000)}, "are 10000000000 markets; at most 2147483647"),
+        (
+            dict.fromkeys(("momentum", "maker", "noise"), np.linspace(0, 0.3, 1000)),
+            r"settings = 1000000000 is outside 1 \.\. 10000000",
+        ),
         ({"momentum": [0.1, 0.2, 0.1]}, r"momentum: 0\.1 is given twice"),
     ],
 )
@@ -118,6 +124,10 @@ def test_what_is_wrong_with_ranges_is_said(given, said):
         random_design(5, **given)
     with pytest.raises(ParameterError, match=r"settings = 0 is outside"):
         random_design(0, momentum=(0, 1))
+    with pytest.raises(ParameterError, match=r"settings = 1000000000 is outside"):
+        random_design(10**9, momentum=(0, 1))
+    with pytest.raises(ParameterError, match=r"draw_seed = -1 is outside"):
+        random_design(5, draw_seed=-1, momentum=(0, 1))
 
 
 def test_latin_hypercube_says_what_it_needs(monkeypatch):

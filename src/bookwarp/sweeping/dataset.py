@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bookwarp.spec.errors import ParameterError
 from bookwarp.sweeping.layout import (
     MISSING,
     attributes,
@@ -23,7 +24,23 @@ if TYPE_CHECKING:
 class Results:
     """The results of a sweep that is not stored; blocks are written as to a `SweepStore`."""
 
-    def __init__(self, plan: SweepPlan) -> None:
+    def __init__(self, plan: SweepPlan, memory: int) -> None:
+        """Make room for the results of a sweep.
+
+        Args:
+            plan: of the sweep.
+            memory: bytes that they may take.
+
+        Raises:
+            ParameterError: they are larger.
+        """
+        nbytes = plan.design.markets * plan.market_nbytes
+        if nbytes > memory:
+            raise ParameterError(
+                f"the results of {plan.design.markets} markets take {nbytes / 1e9:.3g} GB; "
+                f"{memory / 1e9:.3g} GB may be used: give out=, to have them in a store, a measure "
+                f"of less, or memory_limit"
+            )
         self.plan = plan
         self._results = allocate(plan, plan.design.markets)
         self._paths = np.full((len(plan.paths.markets), plan.paths.steps), NO_VALUE, np.int64)

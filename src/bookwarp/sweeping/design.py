@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.errors import ParameterError
-from bookwarp.spec.parameters import PARAMETERS, check_value
+from bookwarp.spec.parameters import PARAMETERS, Parameter, check_value
 from bookwarp.sweeping.varied import (
     REPLICA,
     check_constant,
@@ -19,6 +19,10 @@ from bookwarp.sweeping.varied import (
 )
 
 _MOST_LISTED = 1000
+# Checking so many settings takes half a minute and 2 GB; far beyond, it would take all memory.
+_MOST_SETTINGS = 10**7
+_MOST_REPLICAS = 10**7
+_MOST_MARKETS = PARAMETERS["markets"].high
 
 SETTING = "setting"
 """The dimension of a design whose parameters vary together."""
@@ -39,6 +43,14 @@ class Design:
     """What was given as one value for all settings."""
     replicas: int
     """Markets of each setting; replica r draws as market r in every setting."""
+
+    def __post_init__(self) -> None:
+        check_settings(self.settings)
+        if self.markets > _MOST_MARKETS:
+            raise ParameterError(
+                f"{self.settings} settings of {self.replicas} replicas are {self.markets} markets; "
+                f"at most {_MOST_MARKETS}"
+            )
 
     @property
     def settings(self) -> int:
@@ -99,7 +111,8 @@ def grid(*, replicas: int = 1, **parameters: Any) -> Design:
             left out are 0.
 
     Raises:
-        ParameterError: an unknown name, an empty list, a value outside its domain or given twice.
+        ParameterError: an unknown name, an empty list, a value outside its domain or given twice;
+            more than 10^7 settings or replicas, or 2^31 - 1 markets.
     """
     columns, constants = _read(parameters)
     for name, values in columns.items():
@@ -157,10 +170,20 @@ def check_replicas(replicas: Any) -> int:
     Raises:
         ParameterError: it is no such number.
     """
-    try:
-        return int(check_value(PARAMETERS["markets"], replicas))
-    except ParameterError as error:
-        raise ParameterError(str(error).replace("markets", "replicas", 1)) from None
+    return int(check_value(_count("replicas", _MOST_REPLICAS), replicas))
+
+
+def check_settings(settings: Any) -> int:
+    """Return the number of settings.
+
+    Raises:
+        ParameterError: it is no such number.
+    """
+    return int(check_value(_count("settings", _MOST_SETTINGS), settings))
+
+
+def _count(name: str, most: int) -> Parameter:
+    return Parameter(name, 1, most, None, "1", name)
 
 
 def _read(parameters: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -152,6 +152,12 @@ def _market_nbytes(outputs: Mapping[str, Output], exact: Mapping[str, Any]) -> i
 
 def _outputs(measure: Measure, groups: tuple[Group, ...]) -> dict[str, Output]:
     """Return what the measure gives, which must not depend on the steps of a group."""
+    for part in ("series", "every", "outputs", "of_simulation", "describe"):
+        if not hasattr(measure, part):
+            raise ParameterError(
+                f"measure must be one of bookwarp.measures, such as measures.prices or "
+                f"measures.named(['prices', 'volume']), not {measure!r}: it has no {part}"
+            )
     for name in measure.series:
         if name not in SERIES:
             raise ParameterError(f"the measure wants {name!r}, which is no recorded series")

@@ -1,5 +1,6 @@
 """Designs that are drawn at random: independent draws, and Latin hypercubes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.market import SHARES
 from bookwarp.spec.parameters import PARAMETERS, check_value
-from bookwarp.sweeping.design import Design, listed
+from bookwarp.sweeping.design import Design, check_settings, listed
 from bookwarp.sweeping.varied import CHOICES, check_constant, check_name, check_values, is_several
 
 _PAIR = 2
@@ -66,11 +67,9 @@ def latin_hypercube(
 
 
 def _check_numbers(settings: Any, seed: Any) -> tuple[int, int]:
-    try:
-        count = int(check_value(PARAMETERS["markets"], settings))
-    except ParameterError as error:
-        raise ParameterError(str(error).replace("markets", "settings", 1)) from None
-    return count, int(check_value(PARAMETERS["seed"], seed))
+    return check_settings(settings), int(
+        check_value(replace(PARAMETERS["seed"], name="draw_seed"), seed)
+    )
 
 
 def _read(parameters: dict[str, Any]) -> tuple[dict[str, tuple[bool, np.ndarray]], dict[str, Any]]:

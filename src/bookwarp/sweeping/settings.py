@@ -8,6 +8,7 @@ import numpy as np
 
 from bookwarp.spec.agents import Mix
 from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.execution import check_volume_profile
 from bookwarp.spec.market import SHARES, CallAuction
 from bookwarp.spec.parameters import PARAMETERS
 from bookwarp.sweeping.design import Design
@@ -140,10 +141,12 @@ def _constants(design: Design, fixed: Mapping[str, Any]) -> dict[str, Any]:
             raise ParameterError(f"{name} is given by the design, and again beside it")
     given = {n: check_constant(n, v) for n, v in fixed.items() if n not in (_MIX, _PROFILE)}
     known = {n: PARAMETERS[n].default for n in PARAMETERS if n in VARIED}
-    constants = {**known, "stream": "default", "window": "fixed"}
+    constants = {**known, "stream": "default", "window": "fixed", "schedule": "twap"}
     constants |= _shares(design, fixed.get(_MIX), given) | given | design.constants
     if fixed.get(_PROFILE) is not None:
-        constants[_PROFILE] = np.asarray(fixed[_PROFILE]).tolist()
+        weights = check_volume_profile(fixed[_PROFILE])
+        assert weights is not None
+        constants[_PROFILE] = weights.tolist()
     return constants
 
 

@@ -81,6 +81,11 @@ def check_constant(name: str, value: Any) -> Any:
     Raises:
         ParameterError: naming the parameter, the value and the limit.
     """
+    if is_several(value):
+        raise ParameterError(
+            f"{name} must be one value for all settings, not {value!r}: what varies is given to "
+            f"the design"
+        )
     if name in CHOICES:
         return _check_choice(name, value)
     if name in SHARES and isinstance(value, str) and value == REST:
