@@ -53,6 +53,8 @@ def test_books_can_open_with_what_rests_elsewhere():
     crossed = replace(one.state, orders=one.state.orders[::-1])
     with pytest.raises(ParameterError, match=r"resting orders .* are not in order"):
         FlatBooks(20, state=crossed)
+    with pytest.raises(ParameterError, match="state must be a FlatState, not FlatBooks"):
+        FlatBooks(20, state=one)
 
 
 def test_interrupt_waits_for_the_engine_and_leaves_the_books_as_they_were(monkeypatch):

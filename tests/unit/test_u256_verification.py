@@ -68,7 +68,7 @@ def test_book_that_differs_in_the_end_is_named(write, field, expected, message):
     assert (found.agreeing_steps, found.agreeing_books) == (STEPS, 5)
     with pytest.raises(AssertionError, match=message):
         raise AssertionError(str(found.first))
-    assert "the book in the end" in str(found.first)
+    assert "the book in the end: " in str(found.first)
 
 
 def test_file_need_not_say_how_books_end(write):
@@ -89,6 +89,10 @@ def spoil_digits(vectors):
     vectors[0]["steps"][3]["out_exact"] = "xy" * 68
 
 
+def space_digits(vectors):
+    vectors[0]["steps"][3]["out_exact"] = "00 " * 68
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -102,6 +106,7 @@ def spoil_digits(vectors):
         (lambda vectors: vectors[0]["steps"][1].pop("out_exact") and None, "step 1 has no out_"),
         (cut_calldata, "'public_go_parity_9', step 3: calldata has 116 bytes, and needs 117"),
         (spoil_digits, "step 3: out_exact is not hexadecimal digits"),
+        (space_digits, "step 3: out_exact is not hexadecimal digits"),
         (lambda vectors: vectors[0].update(final_bids=[["0x7"]]), r"final_bids\[0\] is not a"),
         (lambda vectors: vectors[0].update(final_bids=[["z", "1"]]), r"final_bids\[0\] is not a"),
         (lambda vectors: vectors[0].update(final_asks=[["1", "1" * 65]]), "does not fit in 256"),

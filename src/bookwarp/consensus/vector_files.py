@@ -87,10 +87,14 @@ def _field(given: Any, name: str, kind: type, where: str = "the file") -> Any:
 
 def _bytes(step: Any, name: str, length: int, where: str) -> bytes:
     text = _field(step, name, str, where)
+    data: bytes | None
     try:
         data = bytes.fromhex(text)
     except ValueError:
-        raise ParameterError(f"{where}: {name} is not hexadecimal digits") from None
+        data = None
+    # `fromhex` leaves out spaces, which are no digits.
+    if data is None or 2 * len(data) != len(text):
+        raise ParameterError(f"{where}: {name} is not hexadecimal digits")
     if len(data) != length:
         raise ParameterError(f"{where}: {name} has {len(data)} bytes, and needs {length}")
     return data

@@ -37,9 +37,11 @@ class Difference:
     found: str
 
     def __str__(self) -> str:
-        where = "the book in the end" if self.step is None else f"step {self.step}"
+        where = "the book in the end"
+        if self.step is not None:
+            where = f"step {self.step} (counted from 0)"
         return (
-            f"vector {self.vector!r}, {where} (counted from 0): {self.field} is {self.found}, "
+            f"vector {self.vector!r}, {where}: {self.field} is {self.found}, "
             f"and should be {self.expected}"
         )
 

@@ -24,6 +24,8 @@ def check_state(state: FlatState, books: int | None = None) -> FlatState:
         ParameterError: naming the first order that is wrong, the field, its offset and its value;
             or the two orders that do not rest in order, or cross.
     """
+    if not isinstance(state, FlatState):
+        raise ParameterError(f"state must be a FlatState, not {type(state).__name__}")
     orders = as_orders(state.orders)
     offsets = _check_offsets(state.order_offsets, len(orders))
     check_resting(orders)
