@@ -174,7 +174,7 @@ def test_blocks_that_kill_every_worker_are_said(client, tmp_path, monkeypatch):
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     with pytest.raises(EngineError, match=r"1 workers died .* tcp://.* is their memory too small"):
         stored(tmp_path / "sweep.zarr", client, measure=DeadlyMeasure())
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=30)
 
 
 def test_a_cluster_that_is_closed_is_said_and_another_one_goes_on(client, whole, tmp_path):
