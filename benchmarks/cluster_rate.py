@@ -21,8 +21,7 @@ from typing import Any
 import psutil
 from distributed import Client, Nanny, Scheduler, SpecCluster
 from machine import REPOSITORY
-from measure import Row, spread
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 from sweep_rate import Sweep
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "cluster_rate.jsonl"

@@ -2,15 +2,12 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from statistics import median
-from typing import Any
 
 from cases import Case
 from checks import check_sample, check_small
 from contender import Contender, Outcome
 from memory import METHOD, measure_in_fresh_process
-
-Row = dict[str, Any]
+from row_file import Row, spread
 
 _CHEAP_SECONDS = 0.25
 """A trial that takes no longer is repeated also when the time of the case is spent."""
@@ -154,8 +151,3 @@ def sizes(case: Case, steps: int) -> Row:
         "levels": case.levels,
         "steps": steps,
     }
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return median and range."""
-    return {"median": median(values), "min": min(values), "max": max(values)}

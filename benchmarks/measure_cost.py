@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 from machine import REPOSITORY
-from measure import Row, spread
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 
 import bookwarp as bw
 from bookwarp.engines.registry import ENGINES, engine_status

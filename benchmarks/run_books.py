@@ -11,13 +11,12 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from drawn_flow import BookFlow, draw_flow
 from gpu import describe_gpu
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 
 from bookwarp.engines.book_protocol import BookEngine
 from bookwarp.engines.registry import available_threads, book_engine_class
@@ -34,8 +33,6 @@ CASES = {
 }
 _SAMPLE = 24
 """Books that the reference matches too."""
-
-Row = dict[str, Any]
 
 
 class Stages:
@@ -205,11 +202,6 @@ def seconds_and_rates(found: Sequence[dict[str, float]], messages: int) -> Row:
         if stage in ("call", "match_kernels"):
             row[f"{stage}_messages_per_s"] = spread([messages / each for each in seconds])
     return row
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return median, least and most."""
-    return {"median": median(values), "min": min(values), "max": max(values)}
 
 
 def line_of(row: Row) -> str:

@@ -13,12 +13,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from gpu import describe_gpu
 from machine import REPOSITORY
-from row_file import append_row, describe_run
-from run_books import spread
+from row_file import Row, append_row, describe_run, spread
 
 from bookwarp.consensus.flat import FlatBooks
 from bookwarp.consensus.flat.block import FlatBlock
@@ -29,8 +27,6 @@ from bookwarp.testing.flat_orders import FlatOrders, random_flat_orders
 ROWS = REPOSITORY / "benchmarks" / "rows" / "flat.jsonl"
 ORDERS, BOOKS = 1_000_000, 10_000
 _PARENT, _HEIGHT = bytes(32), 1
-
-Row = dict[str, Any]
 
 
 def plain_blocks(blocks: Sequence[FlatOrders]) -> tuple[bytes, bytes, list[bytes]]:

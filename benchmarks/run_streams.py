@@ -14,15 +14,14 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from book_flows import many_books, stream_hash
 from drawn_flow import BookFlow
 from flow_hash import read_stream, report_hash
 from machine import REPOSITORY
-from row_file import append_row, describe_run
-from run_books import check_sample, spread
+from row_file import Row, append_row, describe_run, spread
+from run_books import check_sample
 
 from bookwarp.engines.registry import available_threads, book_engine_class
 from bookwarp.spec.book_rules import BookRules
@@ -33,8 +32,6 @@ from bookwarp.spec.orders import ORDER
 ROWS = REPOSITORY / "benchmarks" / "rows" / "books.jsonl"
 STREAMS = ("normal", "swing-25")
 MANY_BOOKS = 10_000
-
-Row = dict[str, Any]
 
 
 def time_batch(

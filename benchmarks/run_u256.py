@@ -9,10 +9,8 @@ calling. u256_on_gpu.py times a GPU whose orders lie in its memory.
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 from u256_flows import Flow, mixed_flow, seed_flow, sweep_flow
 
 from bookwarp.consensus.bench import time_workload
@@ -23,8 +21,6 @@ FLOWS = {"seed": seed_flow, "sweeps": sweep_flow, "mixed": mixed_flow}
 SIZES = {"seed": ((65_536, 32), (262_144, 32), (16_384, 1024)), "sweeps": ((65_536, 32),)}
 SIZES["mixed"] = ((65_536, 32), (16_384, 1024))
 """Books and capacities at which each flow is timed."""
-
-Row = dict[str, Any]
 
 
 def workload_of(flow: Flow) -> Workload:
@@ -66,11 +62,6 @@ def measure(
                 "orders_per_s": timing.rates(),
                 "check": "every byte of every result, and of every book in the first trial",
             }
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return median, least and most."""
-    return {"median": float(np.median(values)), "min": min(values), "max": max(values)}
 
 
 def line_of(row: Row) -> str:

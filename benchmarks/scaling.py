@@ -17,8 +17,8 @@ from checks import check_sample
 from contender import call_auction
 from contenders import CONTENDERS
 from machine import REPOSITORY
-from measure import Row, sizes, spread
-from row_file import append_row, describe_run
+from measure import sizes
+from row_file import Row, append_row, describe_run, spread
 
 from bookwarp.engines.cuda.availability import unavailable_reason
 from bookwarp.engines.cuda.engine import CudaEngine

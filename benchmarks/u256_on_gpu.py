@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 from u256_flows import PASSES, Flow, count_fills, mixed_flow, seed_flow, sweep_flow
 
 from bookwarp.consensus import U256Books
@@ -35,8 +34,6 @@ FORMS = {
 _POISON = 0xA5
 _COPY_BYTES = 1 << 31
 _MILLION = 1 << 20
-
-Row = dict[str, Any]
 
 
 class FlowOnGpu:
@@ -150,11 +147,6 @@ def seed_bytes(form: str) -> float:
         return rows + (asks * SLOT_BYTES + NUMBER_BYTES + 2 * ENDS.itemsize) / PASSES
     filled = PASSES // 10 / PASSES
     return rows + SLOT_BYTES + NUMBER_BYTES * (1 - filled) + ENDS.itemsize * (1 + filled)
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return median, least and most."""
-    return {"median": median(values), "min": min(values), "max": max(values)}
 
 
 def measure_flow(

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from gpu import call_driver, gpu_present
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 
 from bookwarp.engines.registry import available_threads
 from lux_int import on_cpu
@@ -32,8 +32,6 @@ SIZES = (1, 2, 4, 8, 16)
 _COMPARED_ON_HOST = MILLION
 _CPU_BOOKS = MILLION
 
-Row = dict[str, Any]
-
 
 def common_figures(workload: Workload, result: Result, books: int) -> Row:
     """Return what stands beside every rate of a workload."""
@@ -48,11 +46,6 @@ def common_figures(workload: Workload, result: Result, books: int) -> Row:
         "fills_per_order": float(result.fills.mean()) / TAKERS,
         "orders_without_a_fill": float((result.filled == 0).mean()),
     }
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return median, least and most."""
-    return {"median": median(values), "min": min(values), "max": max(values)}
 
 
 def measure_on_cpu(workload: Workload, books: int, trials: int) -> Iterator[Row]:

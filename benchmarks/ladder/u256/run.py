@@ -9,23 +9,20 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from machine import REPOSITORY
 from markdown_table import markdown
-from row_file import append_row, describe_run
+from row_file import Row, append_row, describe_run, spread
 from u256_flows import mixed_flow, seed_flow, sweep_flow
-from u256_on_gpu import FORMS, FlowOnGpu, spread
+from u256_on_gpu import FORMS, FlowOnGpu
 from u256_rungs import RUNGS, TRIED, Rung, engine_of
 
 from bookwarp.engines.cuda.u256.engine import CudaU256Engine
 
 ROWS = REPOSITORY / "benchmarks" / "rows" / "ladder_u256.jsonl"
 BOOKS = 262_144
-
-Row = dict[str, Any]
 
 
 def measure_rung(rung: Rung, here: FlowOnGpu, trials: int) -> Row:
