@@ -1,6 +1,5 @@
 """The file of `--config`: the parameters of a run in TOML, under the names of the options."""
 
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from bookwarp.cli import values
 from bookwarp.cli.options import DRAWN, EXACT, RUN_OPTIONS, RunOption
+from bookwarp.cli.toml_file import read_toml
 from bookwarp.spec.errors import ParameterError, unknown_name
 
 # Options whose value may be written in a file as it is on the command line.
@@ -26,13 +26,7 @@ def read_config(path: Path) -> dict[str, Any]:
         ParameterError: the file cannot be read, is not TOML, has an unknown key, or a value of a
             kind that no parameter has; the message names the file and the key.
     """
-    try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
-    except OSError as error:
-        raise ParameterError(f"config {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"config {path} is not TOML: {error}") from None
+    document = read_toml(path, "config")
     read = {}
     for key, value in document.items():
         if key not in RUN_OPTIONS:

@@ -1,12 +1,12 @@
 """The file of `bookwarp sweep`, in TOML: a design, what its settings share, what is measured."""
 
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bookwarp.cli.toml_file import read_toml
 from bookwarp.measures.named import named
 from bookwarp.measures.protocol import Measure
 from bookwarp.spec.errors import ParameterError, unknown_name
@@ -49,13 +49,7 @@ def read_study(path: Path) -> Study:
         ParameterError: it cannot be read, is not TOML, or something in it is wrong: the message
             names the file, the table and the key.
     """
-    try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
-    except OSError as error:
-        raise ParameterError(f"study {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"study {path} is not TOML: {error}") from None
+    document = read_toml(path, "study")
     try:
         return _study(document)
     except ParameterError as error:
