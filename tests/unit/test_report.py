@@ -13,10 +13,12 @@ from report_sweeps import GIVEN, drawn, one_axis, one_setting, three_axes, two_a
 from tiny_measure import TinyMeasure
 
 import bookwarp as bw
+from bookwarp.reporting import page
 from bookwarp.reporting.averages import Averages
 from bookwarp.reporting.quantity import Quantity
 from bookwarp.reporting.swept import Swept
 from bookwarp.spec.errors import ParameterError, StoreError
+from bookwarp.sweeping import layout
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
 from bookwarp.sweeping.running import run_block
@@ -112,9 +114,29 @@ def test_settings_that_cannot_run_are_hatched_and_listed(made):
     assert len(hatched[0].get_paths()) == 1
     assert "Hatched: the setting cannot run." in found.caption
     assert "1 of 12 cells are empty" in found.alt
-    assert "1 settings cannot run" in made.html
+    assert "1 setting cannot run" in made.html
     assert "momentum=0.7, maker=0.4" in made.html
     assert made.facts["infeasible"] == 1
+
+
+def test_settings_that_cannot_run_are_counted_also_where_they_are_not_listed(monkeypatch):
+    monkeypatch.setattr(layout, "_MOST_REFUSALS", 3)
+    monkeypatch.setattr(page, "_MOST_LISTED", 2)
+    design = bw.grid(momentum=[0.1, 0.6, 0.7, 0.8, 0.9], maker=[0.1, 0.5], noise="rest")
+    made = bw.report(bw.sweep(design, infeasible="nan", **GIVEN), measures=["price_std"])
+    assert made.facts["infeasible"] == 4
+    assert "4 settings cannot run" in made.html
+    assert "<li>and 2 more: " in made.html
+
+
+def test_legend_stays_inside_its_figure():
+    design = bw.zipped(momentum=[0.123456, 0.234567, 0.345678], noise="rest", replicas=2)
+    made = bw.report(bw.sweep(design, **GIVEN), measures=["acf_returns:1"])
+    drawing = figure(made, "memory_acf_returns").drawing
+    drawing.draw_without_rendering()
+    (legend,) = drawing.legends
+    assert legend.get_window_extent().x1 <= drawing.bbox.x1
+    assert len(legend.get_texts()) == 3
 
 
 def test_white_is_zero_where_a_quantity_has_both_signs():

@@ -46,9 +46,14 @@ def describe_source(swept: Swept) -> list[tuple[str, str]]:
 
 
 def infeasible_settings(swept: Swept) -> list[str]:
-    """Return the settings of the whole sweep that cannot run, each with its reason."""
+    """Return settings of the whole sweep that cannot run, each with its reason: the first ones."""
     found: Any = swept.dataset.attrs.get("infeasible", [])
     return [found] if isinstance(found, str) else [str(each) for each in found]
+
+
+def infeasible_count(swept: Swept) -> int:
+    """Return how many settings of the whole sweep cannot run, listed or not."""
+    return int(swept.description.get("infeasible", len(infeasible_settings(swept))))
 
 
 def _measure_names(measure: Mapping[str, Any]) -> list[str]:

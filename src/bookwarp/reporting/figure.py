@@ -26,6 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 MOST_LINES = len(COLOURS)
 _WIDTH, _HEIGHT = 4.9, 3.6
 _DPI = 160
+_LEGEND_COLUMNS = 3
 _LETTERS, _LINES = 48, 12
 """So many letters stand beside each other below an axis, so many lines above each other."""
 _LEAST_RATIOS, _MOST_RATIOS = 3, 30
@@ -105,8 +106,12 @@ def start_drawing(rows: int = 1, columns: int = 1) -> "tuple[matplotlib.figure.F
 
 
 def place_legend(drawing: "matplotlib.figure.Figure", lines: int) -> None:
-    """Put the legend over the axes, where it hides nothing."""
-    drawing.legend(loc="outside upper left", ncols=min(lines, 3))
+    """Put the legend over the axes, where it hides nothing, in as many columns as fit."""
+    for columns in range(min(lines, _LEGEND_COLUMNS), 0, -1):
+        legend = drawing.legend(loc="outside upper left", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= drawing.bbox.width:
+            return
+        legend.remove()
 
 
 def band_opacity(lines: int) -> float:

@@ -7,6 +7,7 @@ from bookwarp.reporting.facts import (
     describe_design,
     describe_fixed,
     describe_source,
+    infeasible_count,
     infeasible_settings,
 )
 from bookwarp.reporting.figure import Figure
@@ -49,7 +50,7 @@ def write_page(
         + "<h2>What was swept</h2>\n"
         + _facts([*describe_design(swept), *describe_source(swept)])
         + _details("Parameters that all settings share", _facts(describe_fixed(swept)))
-        + _infeasible(infeasible_settings(swept))
+        + _infeasible(infeasible_settings(swept), infeasible_count(swept))
         + sections
         + "<h2>Numbers</h2>\n"
         + _numbers(table)
@@ -80,14 +81,16 @@ def _details(heading: str, content: str) -> str:
     return f"<details><summary>{escape(heading)}</summary>\n{content}</details>\n"
 
 
-def _infeasible(settings: Sequence[str]) -> str:
-    if not settings:
+def _infeasible(settings: Sequence[str], count: int) -> str:
+    if not count:
         return ""
-    listed = "".join(f"<li>{escape(each)}</li>\n" for each in settings[:_MOST_LISTED])
-    more = len(settings) - _MOST_LISTED
-    if more > 0:
-        listed += f"<li>and {more} more: the attribute infeasible of the dataset has them all</li>"
-    return _details(f"{len(settings)} settings cannot run", f"<ul>\n{listed}</ul>\n")
+    shown = settings[: min(count, _MOST_LISTED)]
+    listed = "".join(f"<li>{escape(each)}</li>\n" for each in shown)
+    if count > len(shown):
+        said = "their places are in the coordinate feasible of the dataset"
+        listed += f"<li>and {count - len(shown)} more: {said}</li>"
+    settings_cannot = "1 setting cannot run" if count == 1 else f"{count} settings cannot run"
+    return _details(settings_cannot, f"<ul>\n{listed}</ul>\n")
 
 
 def _numbers(table: NumbersTable) -> str:

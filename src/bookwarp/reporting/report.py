@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bookwarp.reporting.choice import choose_figures
-from bookwarp.reporting.facts import infeasible_settings
+from bookwarp.reporting.facts import infeasible_count
 from bookwarp.reporting.figure import Figure
 from bookwarp.reporting.numbers_table import NumbersTable
 from bookwarp.reporting.page import write_page
@@ -109,7 +109,7 @@ def report(
         figures=figures,
         facts={
             "settings": table.settings,
-            "infeasible": len(infeasible_settings(swept)),
+            "infeasible": infeasible_count(swept),
             "replicas": swept.dataset.sizes[REPLICA],
             "markets": wanted,
             "missing_markets": missing,
