@@ -181,6 +181,13 @@ def test_a_mix_may_be_given_whole_beside_shares_that_vary():
 INFEASIBLE = grid(momentum=[0.0, 0.6, 0.8], maker=[0.1, 0.3], noise="rest", replicas=2)
 
 
+def test_every_number_of_the_dataset_has_a_unit_and_a_meaning():
+    found = small(grid(momentum=[0.1, 0.2], noise="rest"), measure=bw.measures.stylised_facts)
+    for name, variable in found.variables.items():
+        assert {"units", "long_name"} <= variable.attrs.keys(), name
+    assert found.lag.attrs["units"] == found.horizon.attrs["units"] == "row"
+
+
 def test_a_schedule_is_named_also_where_it_is_the_usual_one():
     assert small().attrs["schedule"] == "twap"
     assert small().attrs["sweep"] == small(schedule="twap").attrs["sweep"]

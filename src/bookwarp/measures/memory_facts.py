@@ -10,12 +10,19 @@ from bookwarp.spec.measure_sums import LAGS
 
 _COORDS = {"lag": np.arange(1, LAGS + 1)}
 _DIMS = ("lag",)
+_MEANINGS = {"lag": ("row", "recorded rows from one return to the other")}
 
 OUTPUTS = {
-    "acf_returns": Output("1", "autocorrelation of the returns", _DIMS, _COORDS),
-    "acf_abs_returns": Output("1", "autocorrelation of the absolute returns", _DIMS, _COORDS),
+    "acf_returns": Output("1", "autocorrelation of the returns", _DIMS, _COORDS, _MEANINGS),
+    "acf_abs_returns": Output(
+        "1", "autocorrelation of the absolute returns", _DIMS, _COORDS, _MEANINGS
+    ),
     "leverage": Output(
-        "1", "correlation of a return with the squared return `lag` rows later", _DIMS, _COORDS
+        "1",
+        "correlation of a return with the squared return `lag` rows later",
+        _DIMS,
+        _COORDS,
+        _MEANINGS,
     ),
 }
 

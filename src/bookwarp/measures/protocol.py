@@ -24,6 +24,8 @@ class Output:
     """Dimensions after "market", for example ("lag",)."""
     coords: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Coordinate of every one of `dims`, whose length is the dimension's."""
+    coord_meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Unit and meaning of coordinates, of those that have any."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,12 +9,19 @@ from bookwarp.spec.measure_sums import HORIZONS
 
 _COORDS = {"horizon": np.array(HORIZONS)}
 _DIMS = ("horizon",)
+_MEANINGS = {"horizon": ("row", "recorded rows over which the return is taken")}
 
 OUTPUTS = {
-    "return_mean": Output("tick", "mean of the returns over a horizon", _DIMS, _COORDS),
-    "return_variance": Output("tick2", "variance of the returns over a horizon", _DIMS, _COORDS),
-    "return_skewness": Output("1", "skewness of the returns over a horizon", _DIMS, _COORDS),
-    "excess_kurtosis": Output("1", "excess kurtosis of the returns over a horizon", _DIMS, _COORDS),
+    "return_mean": Output("tick", "mean of the returns over a horizon", _DIMS, _COORDS, _MEANINGS),
+    "return_variance": Output(
+        "tick2", "variance of the returns over a horizon", _DIMS, _COORDS, _MEANINGS
+    ),
+    "return_skewness": Output(
+        "1", "skewness of the returns over a horizon", _DIMS, _COORDS, _MEANINGS
+    ),
+    "excess_kurtosis": Output(
+        "1", "excess kurtosis of the returns over a horizon", _DIMS, _COORDS, _MEANINGS
+    ),
 }
 _POWERS = ("return_sum", "return_square", "return_cube", "return_fourth")
 

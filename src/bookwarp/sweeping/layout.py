@@ -74,7 +74,9 @@ def coordinates(plan: SweepPlan) -> dict[str, tuple[tuple[str, ...], np.ndarray,
     found[REPLICA] = (REPLICA,), replicas, meaning
     for output in plan.outputs.values():
         for dim in output.dims:
-            found[dim] = (dim,), np.asarray(output.coords[dim]), {}
+            unit_and_meaning = output.coord_meanings.get(dim, ())
+            of_dim = dict(zip(("units", "long_name"), unit_and_meaning, strict=False))
+            found[dim] = (dim,), np.asarray(output.coords[dim]), of_dim
     if plan.settings.refused:
         runs = np.ones(plan.settings.count, bool)
         runs[list(plan.settings.refused)] = False
