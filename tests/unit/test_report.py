@@ -323,6 +323,8 @@ def test_what_a_user_measured_is_shown_by_itself():
     [
         ({"measures": "volum_per_step"}, "unknown measure 'volum_per_step'.*'volume_per_step'"),
         ({"measures": []}, "no measure is named: choose of mean_price"),
+        ({"measures": [bw.measures.prices]}, "measures must be names of variables of the sweep"),
+        ({"measures": bw.measures.prices}, "measures must be a list of names, not FactMeasure"),
         ({"measures": "excess_kurtosis:3"}, "horizon = 3 is none of 1, 2, 5, 10, 20, 50"),
         ({"measures": "trades:3"}, "trades has no dimension of its own"),
         ({"axes": "momentun"}, "axes: unknown swept parameter 'momentun'.*'momentum'"),

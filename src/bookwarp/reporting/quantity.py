@@ -50,6 +50,8 @@ class Quantity:
         Raises:
             ParameterError: there is no such variable or value.
         """
+        if not isinstance(text, str):
+            raise ParameterError(f"measures must be names of variables of the sweep, not {text!r}")
         name, _, rest = text.partition(":")
         known = measured(swept)
         if name not in known:
@@ -114,6 +116,8 @@ def choose(swept: Swept, asked: Iterable[str] | None) -> list[Quantity]:
     if isinstance(asked, str):
         asked = (asked,)
     if asked is not None:
+        if not isinstance(asked, Iterable):
+            raise ParameterError(f"measures must be a list of names, not {asked!r}")
         names = list(dict.fromkeys(asked))
         if not names:
             raise ParameterError(f"no measure is named: choose of {', '.join(measured(swept))}")
