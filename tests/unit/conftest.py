@@ -1,4 +1,6 @@
-"""Runs that the tests of results share, and what it means that two runs are the same."""
+"""What tests share: runs to store, what it means that two are the same, and interrupts."""
+
+import signal
 
 import numpy as np
 import pytest
@@ -177,3 +179,11 @@ def closed_folder(tmp_path):
     if not folder.is_dir():
         pytest.skip("root can write to every folder of this system")
     return folder
+
+
+@pytest.fixture
+def python_interrupts():
+    """Ctrl-C raises KeyboardInterrupt, whatever the process that runs the tests made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

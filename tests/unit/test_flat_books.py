@@ -57,7 +57,9 @@ def test_books_can_open_with_what_rests_elsewhere():
         FlatBooks(20, state=one)
 
 
-def test_interrupt_waits_for_the_engine_and_leaves_the_books_as_they_were(monkeypatch):
+def test_interrupt_waits_for_the_engine_and_leaves_the_books_as_they_were(
+    python_interrupts, monkeypatch
+):
     books = FlatBooks(20, engine="cpu")
     books.execute(BLOCKS[0].orders, BLOCKS[0].book)
     before, matched = books.state, []

@@ -49,14 +49,6 @@ def test_simulation_interrupted_by_its_progress_goes_on_to_the_same_end(engine, 
         np.testing.assert_array_equal(simulation.history[name], series)
 
 
-@pytest.fixture
-def python_interrupts():
-    """Ctrl-C raises KeyboardInterrupt, whatever the process that runs the tests made of it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def send_soon(number, seconds):
     timer = threading.Timer(seconds, os.kill, (os.getpid(), number))
     timer.start()
