@@ -20,7 +20,7 @@ class EventCollector:
 
     def __init__(self, bounds: np.ndarray, threads: int, room: Room) -> None:
         """Allocate for blocks of up to `bounds` events each; what is not used is not touched."""
-        self._events = np.empty(bounds.sum(), EVENT)
+        self._events = room.lend("events", int(bounds.sum()), EVENT)
         self._place = 0
         self._blocks = len(bounds)
         self._in_order = threads == 1 or len(bounds) == 1
@@ -69,5 +69,4 @@ class EventCollector:
 
     def close(self) -> np.ndarray:
         """Return all events, once there is no block left."""
-        self._events.resize(self._place, refcheck=False)
-        return self._events
+        return self._events[: self._place]
