@@ -21,6 +21,7 @@ import paper_figures
 import paper_tables
 import reproduced
 import scaling_table
+import sweep_tables
 import u256_gpu_tables
 import u256_tables
 from markdown_table import markdown
@@ -34,6 +35,7 @@ PAGES = (
     "docs/matching.md",
     "docs/reproduce.md",
     "docs/small_books.md",
+    "docs/sweeps.md",
 )
 _BLOCK = re.compile(
     r"(?P<begin><!-- table: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
@@ -184,6 +186,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "small-books-workloads": lambda: lux_int_tables.workloads(read_rows()),
     "small-books-processor": lambda: lux_int_tables.processor(read_rows()),
     "flat-blocks": lambda: flat_tables.blocks(read_rows()),
+    "sweep-rate": lambda: sweep_tables.rates(read_rows()),
     "u256-seed": lambda: u256_tables.seed(read_rows()),
     "u256-flows": lambda: u256_tables.flows(read_rows()),
     "u256-gpu": lambda: u256_gpu_tables.rates(read_rows()),
