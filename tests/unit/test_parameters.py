@@ -1,5 +1,6 @@
 """Every parameter outside its domain is refused before any work, by a sentence that helps."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -518,3 +519,13 @@ def test_drawn_agent_types_take_one_mix_for_all_markets():
 def test_every_parameter_error_is_a_value_error_and_a_bookwarp_error():
     assert issubclass(ParameterError, ValueError)
     assert issubclass(ParameterError, BookwarpError)
+
+
+def test_error_says_which_markets_are_wrong_and_none_where_all_share_it():
+    with pytest.raises(ParameterError) as each:
+        CallAuction.of(4, max_qty=[1, 0, 2, 0])
+    assert each.value.wrong_markets.tolist() == [False, True, False, True]
+    assert pickle.loads(pickle.dumps(each.value)).wrong_markets.tolist() == [0, 1, 0, 1]
+    with pytest.raises(ParameterError) as shared:
+        CallAuction.of(4, max_qty=0)
+    assert shared.value.wrong_markets is None

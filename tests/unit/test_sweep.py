@@ -12,6 +12,7 @@ from tiny_measure import TinyMeasure
 import bookwarp as bw
 from bookwarp.engines import registry
 from bookwarp.spec.errors import EngineError, ParameterError
+from bookwarp.spec.market import CallAuction
 from bookwarp.sweeping import running
 from bookwarp.sweeping.design import grid, zipped
 from bookwarp.sweeping.machine import Machine
@@ -108,7 +109,7 @@ def test_a_plan_can_be_sent_to_another_process():
         here, there = run_block(plan, number, machine), run_block(sent, number, machine)
         assert here.exact_sha256(plan) == there.exact_sha256(sent)
         np.testing.assert_array_equal(here.paths, there.paths)
-    assert sent.describe() == plan.describe()
+    assert sent.description == plan.description
 
 
 def test_any_parameter_of_a_market_can_be_swept_and_does_something():
@@ -413,6 +414,73 @@ def test_many_settings_that_cannot_run_are_listed_up_to_a_thousand():
     assert len(found.infeasible) == 1001
     assert found.infeasible[-1] == "and 5 more"
     assert (~found.feasible).sum() == 1005
+
+
+# Every value is one that its parameter may have; many break a rule with others, some several.
+CLASHING = {
+    "momentum": (0.2, 0.7),
+    "maker": (0.1, 0.3),
+    "levels": (8, 32),
+    "open_price": (5, 20),
+    "window": ("fixed", "following"),
+    "stream": ("default", "paper"),
+    "max_qty": (4, 2**25),
+    "noise_spread": (3, 2**24),
+    "parent_qty": (0, 2**31 - 1),
+    "parent_side": (1, 0),
+    "open_depth": (8, 2**63 - 1),
+    "steps": (10, 2**32 - 1),
+    "schedule": ("twap", "profile"),
+}
+
+
+def reason_against(columns, setting, noise):
+    """Return why a setting cannot run when it is alone; None if it can."""
+    alone = zipped(noise=noise, **{name: [values[setting]] for name, values in columns.items()})
+    try:
+        SweepPlan.of(alone, TinyMeasure())
+    except ParameterError as error:
+        return str(error).partition(": ")[2]
+    return None
+
+
+@pytest.mark.parametrize("noise", ["rest", 0.7])
+def test_every_setting_is_refused_for_what_is_wrong_with_it_alone(noise):
+    count = 300
+    second = np.random.default_rng(3).random((len(CLASHING), count)) < 0.12
+    columns = {
+        name: [pair[int(each)] for each in row]
+        for (name, pair), row in zip(CLASHING.items(), second, strict=True)
+    }
+    found = SweepPlan.of(zipped(noise=noise, **columns), TinyMeasure(), infeasible="nan").settings
+    alone = [reason_against(columns, setting, noise) for setting in range(count)]
+    reasons = {setting: said for setting, said in enumerate(alone) if said is not None}
+    assert found.refused.tolist() == list(reasons)
+    assert found.refusals == tuple(reasons.values())
+    assert len({said.rpartition(": ")[2].split()[0] for said in reasons.values()}) >= 6
+    runs = np.concatenate([group.settings for group in found.groups])
+    assert sorted(runs.tolist()) == sorted(set(range(count)).difference(reasons))
+
+
+def test_settings_that_cannot_run_are_found_together(monkeypatch):
+    checks, of = [], CallAuction.of
+
+    def counted(markets, **given):
+        checks.append(markets)
+        return of(markets, **given)
+
+    monkeypatch.setattr(CallAuction, "of", counted)
+    design = zipped(
+        momentum=np.arange(20_000) / 20_000,
+        open_price=np.where(np.arange(20_000) % 3, 16, 0),
+        maker=0.5,
+        noise="rest",
+    )
+    plan = SweepPlan.of(design, TinyMeasure(), {"levels": 32}, "nan")
+    assert len(plan.settings.refused) > 10_000
+    assert len(checks) == 3
+    assert len(plan.settings.refusals) == 1000
+    assert plan.description is plan.description
 
 
 def test_auto_is_the_cores_where_no_gpu_can_be_asked(gpus, monkeypatch, dataset):

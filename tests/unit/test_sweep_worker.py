@@ -43,7 +43,7 @@ def job(tmp_path):
             store=str(store.path),
             plan=str(held),
             plan_sha256=hashlib.sha256(content).hexdigest(),
-            bookwarp=PLAN.describe()["bookwarp"],
+            bookwarp=PLAN.description["bookwarp"],
             engine="reference",
             threads=None,
             devices=None,

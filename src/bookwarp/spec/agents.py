@@ -59,7 +59,8 @@ class Mix:
             where = "" if off.ndim == 0 else f" in market {int(np.argmax(off))}"
             worst = np.asarray(total).reshape(-1)[int(np.argmax(off))]
             terms = " + ".join(names)
-            raise ParameterError(f"mix must sum to 1, but {terms} = {worst:.10g}{where}")
+            wrong = off > _SUM_TOLERANCE if off.ndim else None
+            raise ParameterError(f"mix must sum to 1, but {terms} = {worst:.10g}{where}", wrong)
         return shares
 
 
@@ -75,7 +76,8 @@ def _check_share(name: str, value: Any, markets: int) -> float | np.ndarray:
     bad = ~((share >= 0) & (share <= 1))
     if np.any(bad):
         first = share.reshape(-1)[int(np.argmax(bad))]
-        raise ParameterError(f"mix.{name} = {first:g} is outside 0 .. 1")
+        wrong = bad if share.ndim else None
+        raise ParameterError(f"mix.{name} = {first:g} is outside 0 .. 1", wrong)
     if share.ndim == 0:
         return float(share)
     share = share.astype(np.float64)

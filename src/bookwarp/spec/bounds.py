@@ -73,4 +73,5 @@ def _refuse_above(most: int, bound: Any, sentence: str) -> None:
     value = values.reshape(-1)[worst or 0]
     if value > most:
         where = "" if worst is None else f" in market {worst}"
-        raise ParameterError(sentence.format(value, where))
+        wrong = None if worst is None else (values > most).astype(bool)
+        raise ParameterError(sentence.format(value, where), wrong)

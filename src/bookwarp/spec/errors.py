@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class BookwarpError(Exception):
@@ -9,7 +10,16 @@ class BookwarpError(Exception):
 
 
 class ParameterError(BookwarpError, ValueError):
-    """A parameter is outside its domain, does not fit the others, or does not exist."""
+    """A parameter is outside its domain, does not fit the others, or does not exist.
+
+    Attributes:
+        wrong_markets: bool [market], which markets break the rule that the message names; None if
+            it is broken by what all of them share.
+    """
+
+    def __init__(self, message: str, wrong_markets: Any = None) -> None:
+        super().__init__(message)
+        self.wrong_markets = wrong_markets
 
 
 class EngineError(BookwarpError, RuntimeError):

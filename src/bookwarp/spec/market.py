@@ -275,5 +275,7 @@ def _refuse(name: str, auction: CallAuction, bad: np.ndarray, why: str) -> None:
     """Refuse a parameter for what it is in the first market where it is `bad`."""
     if np.any(bad):
         market = int(np.argmax(bad))
-        where = f" in market {market}" if isinstance(getattr(auction, name), np.ndarray) else ""
-        raise ParameterError(f"{name} = {auction.per_market(name)[market]}{where} is {why}")
+        varies = isinstance(getattr(auction, name), np.ndarray)
+        where = f" in market {market}" if varies else ""
+        message = f"{name} = {auction.per_market(name)[market]}{where} is {why}"
+        raise ParameterError(message, bad if varies else None)

@@ -100,7 +100,7 @@ def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
     bad = ~((array >= parameter.low) & (array <= parameter.high)).astype(bool)
     if np.any(bad):
         market = int(np.argmax(bad))
-        raise ParameterError(_outside(parameter, array[market], market))
+        raise ParameterError(_outside(parameter, array[market], market), bad)
     dtype = np.float64 if parameter.real else np.uint64 if parameter.name == "seed" else np.int64
     kept = array.astype(dtype)
     kept.flags.writeable = False

@@ -36,7 +36,7 @@ def refuse_other(path: Path, plan: SweepPlan) -> None:
     Raises:
         StoreError: naming what differs.
     """
-    there, here = read_description(path), json.loads(json.dumps(plan.describe()))
+    there, here = read_description(path), json.loads(json.dumps(plan.description))
     differences = list(_differences("", there, here))
     if differences:
         raise StoreError(

@@ -11,8 +11,6 @@ from bookwarp.sweeping.paths import PATH, PATH_PRICE, PATH_STEP
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
 from bookwarp.sweeping.varied import REPLICA, meaning_of
 
-_MOST_REFUSALS = 1000
-
 MISSING = "missing_value"
 """Attribute by which xarray, and others that know the CF conventions, show integers as NaN."""
 
@@ -46,7 +44,7 @@ def result_variables(plan: SweepPlan) -> dict[str, Variable]:
         )
     for name, (_, unit, meaning) in plan.exact.items():
         exact: dict[str, Any] = {"units": unit, "long_name": meaning}
-        if plan.settings.refused:
+        if len(plan.settings.refused):
             exact[MISSING] = NO_VALUE
         variables[name] = Variable(dims, shape, plan.blocks.chunk, "<i8", NO_VALUE, exact)
     return variables
@@ -77,9 +75,9 @@ def coordinates(plan: SweepPlan) -> dict[str, tuple[tuple[str, ...], np.ndarray,
             unit_and_meaning = output.coord_meanings.get(dim, ())
             of_dim = dict(zip(("units", "long_name"), unit_and_meaning, strict=False))
             found[dim] = (dim,), np.asarray(output.coords[dim]), of_dim
-    if plan.settings.refused:
+    if len(plan.settings.refused):
         runs = np.ones(plan.settings.count, bool)
-        runs[list(plan.settings.refused)] = False
+        runs[plan.settings.refused] = False
         dims, shape = tuple(plan.design.dims), tuple(plan.design.dims.values())
         meaning = {"units": "1", "long_name": "whether the setting can run"}
         found["feasible"] = dims, runs.reshape(shape), meaning
@@ -100,7 +98,7 @@ def attributes(plan: SweepPlan, digest: str | None) -> dict[str, Any]:
         plan: of the sweep.
         digest: of all blocks; None as long as some are missing.
     """
-    description = plan.describe()
+    description = plan.description
     constants = {n: v for n, v in plan.settings.constants.items() if n not in plan.design.columns}
     said: dict[str, Any] = {
         "title": "bookwarp sweep",
@@ -115,7 +113,6 @@ def attributes(plan: SweepPlan, digest: str | None) -> dict[str, Any]:
 
 def _refusals(plan: SweepPlan) -> list[str]:
     """Return a sentence for every setting that cannot run; the first ones, if they are many."""
-    refused = plan.settings.refused
-    listed = [f"{plan.settings.name_of(each)}: {refused[each]}" for each in refused]
-    more = len(listed) - _MOST_REFUSALS
-    return listed if more <= 0 else [*listed[:_MOST_REFUSALS], f"and {more} more"]
+    listed = plan.settings.refusals
+    more = len(plan.settings.refused) - len(listed)
+    return [*listed, f"and {more} more"] if more else [*listed]

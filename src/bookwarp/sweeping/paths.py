@@ -49,7 +49,7 @@ class Paths:
                 f"not {wanted!r}"
             )
         chosen = np.ones(design.settings, bool)
-        chosen[list(settings.refused)] = False
+        chosen[settings.refused] = False
         for name, values in wanted.items():
             if name != REPLICA:
                 chosen &= _has_one_of(name, values, settings)

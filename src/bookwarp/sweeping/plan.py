@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from math import prod
 from typing import Any
@@ -108,8 +109,9 @@ class SweepPlan:
             blocks=Blocks.of(tuple(design.shape.values()), size),
         )
 
-    def describe(self) -> dict[str, Any]:
-        """Return what tells this sweep from others, as plain values, for JSON."""
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """What tells this sweep from others, as plain values, for JSON."""
         return {
             "format": FORMAT,
             "bookwarp": version("bookwarp"),

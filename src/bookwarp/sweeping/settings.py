@@ -1,7 +1,8 @@
 """The settings of a sweep: every parameter of every setting, and which of them can run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from bookwarp.sweeping.varied import SHARED, VARIED, check_constant
 _MIX, _PROFILE = "mix", "volume_profile"
 FIXED = (*VARIED, _MIX, _PROFILE)
 """Names of what `bookwarp.sweep` takes as the same in all settings."""
+
+# Each takes a check of its own, a tenth of a millisecond.
+_MOST_REASONS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +42,8 @@ class Settings:
     columns: dict[str, np.ndarray]
     """What is swept, one value per setting, [setting]."""
     groups: tuple[Group, ...]
-    refused: dict[int, str]
-    """Setting that cannot run -> why."""
+    refused: np.ndarray
+    """int64 [setting], increasing: those that cannot run."""
     count: int
 
     @classmethod
@@ -58,19 +62,26 @@ class Settings:
         if infeasible not in ("error", "nan"):
             raise ParameterError(f"infeasible must be 'error' or 'nan', not {infeasible!r}")
         columns = {name: design.values(name) for name in design.columns}
-        whole = cls(_constants(design, fixed), columns, (), {}, design.settings)
-        refused: dict[int, str] = {}
+        whole = cls(_constants(design, fixed), columns, (), np.zeros(0, np.int64), design.settings)
+        can_run = np.zeros(design.settings, bool)
         groups = []
         for shared, settings in whole._split():
-            wrong = whole._find_infeasible(shared, settings)
-            refused |= wrong
-            can = settings[~np.isin(settings, list(wrong))]
-            if len(can):
-                groups.append(Group(shared, can))
-        refused = dict(sorted(refused.items()))
-        if refused and (infeasible == "error" or not groups):
-            raise ParameterError(_refusal(whole, refused))
-        return cls(whole.constants, columns, tuple(groups), refused, design.settings)
+            feasible = whole._feasible(shared, settings)
+            can_run[feasible] = True
+            if len(feasible):
+                groups.append(Group(shared, feasible))
+        checked = replace(whole, groups=tuple(groups), refused=np.flatnonzero(~can_run))
+        if len(checked.refused) and (infeasible == "error" or not groups):
+            raise ParameterError(_refusal(checked))
+        return checked
+
+    @cached_property
+    def refusals(self) -> tuple[str, ...]:
+        """A sentence for each of the first settings that cannot run: what it is, and why not."""
+        return tuple(
+            f"{self.name_of(each)}: {self._reason_against(each)}"
+            for each in self.refused[:_MOST_REASONS].tolist()
+        )
 
     def keywords(self, shared: Mapping[str, Any], settings: np.ndarray) -> dict[str, Any]:
         """Return the parameters of one market for each of some settings that share `shared`.
@@ -110,26 +121,31 @@ class Settings:
             for row, settings in found.items()
         ]
 
-    def _find_infeasible(self, shared: dict[str, Any], settings: np.ndarray) -> dict[int, str]:
-        """Return which settings cannot run, and why: by halves, so that most cost no time."""
-        reason = self._reason_against(shared, settings)
-        if reason is None:
-            return {}
-        if len(settings) == 1:
-            return {int(settings[0]): reason}
-        half = len(settings) // 2
-        return self._find_infeasible(shared, settings[:half]) | self._find_infeasible(
-            shared, settings[half:]
-        )
+    def _feasible(self, shared: dict[str, Any], settings: np.ndarray) -> np.ndarray:
+        """Return which settings of one launch can run, int64 [setting], increasing."""
+        left = settings
+        while len(left) and (error := self._error_against(shared, left)) is not None:
+            # Rules are few, and this one holds for all that are left.
+            wrong = error.wrong_markets
+            left = left[:0] if wrong is None else left[~wrong]
+        return left
 
-    def _reason_against(self, shared: dict[str, Any], settings: np.ndarray) -> str | None:
+    def _error_against(self, shared: dict[str, Any], settings: np.ndarray) -> ParameterError | None:
+        """Return the first rule that a launch with one market for each setting breaks."""
         keywords = self.keywords(shared, settings)
         steps = keywords.pop("steps")
         try:
             CallAuction.of(len(settings), **keywords).check_horizon(steps)
         except ParameterError as error:
-            return str(error).replace(" in market 0", "")
+            return error
         return None
+
+    def _reason_against(self, setting: int) -> str:
+        """Say why a setting cannot run."""
+        shared = {n: v for n, v in self.constants.items() if n in SHARED}
+        shared |= {n: v[[setting]].tolist()[0] for n, v in self.columns.items() if n in SHARED}
+        error = self._error_against(shared, np.array([setting]))
+        return str(error).replace(" in market 0", "")
 
 
 def _constants(design: Design, fixed: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,12 +181,11 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
-def _refusal(settings: Settings, refused: Mapping[int, str]) -> str:
+def _refusal(settings: Settings) -> str:
     """Return the sentence that lists settings which cannot run, the first ones whole."""
-    shown = 5
-    listed = [f"{settings.name_of(s)}: {why}" for s, why in list(refused.items())[:shown]]
-    more = len(refused) - len(listed)
+    shown, count = settings.refusals[:5], len(settings.refused)
+    more = count - len(shown)
     also = f"; and {more} more" if more else ""
-    some = "no setting can run" if len(refused) == settings.count else "some settings cannot run"
-    way = "" if len(refused) == settings.count else "; infeasible='nan' leaves them NaN"
-    return f"{some} ({len(refused)} of {settings.count}): {'; '.join(listed)}{also}{way}"
+    some = "no setting can run" if count == settings.count else "some settings cannot run"
+    way = "" if count == settings.count else "; infeasible='nan' leaves them NaN"
+    return f"{some} ({count} of {settings.count}): {'; '.join(shown)}{also}{way}"

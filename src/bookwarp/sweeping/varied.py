@@ -19,6 +19,7 @@ CHOICES: dict[str, type[IntEnum]] = {
     "schedule": Schedule,
 }
 """Parameters that are given by the name of a code."""
+_CHOSEN = {name: tuple(code.name.lower() for code in codes) for name, codes in CHOICES.items()}
 
 SHARED = (*(n for n, p in PARAMETERS.items() if not p.per_market), "stream", "window")
 """What all markets of one launch have in common; settings that differ in it run apart."""
@@ -117,7 +118,6 @@ def _domain(name: str) -> Parameter:
 
 
 def _check_choice(name: str, value: Any) -> str:
-    known = [code.name.lower() for code in CHOICES[name]]
-    if not isinstance(value, str) or value not in known:
-        raise ParameterError(unknown_name(name, value, known))
+    if not isinstance(value, str) or value not in _CHOSEN[name]:
+        raise ParameterError(unknown_name(name, value, _CHOSEN[name]))
     return str(value)
