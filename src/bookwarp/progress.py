@@ -2,9 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from bookwarp.spec.errors import ParameterError
 
 Progress = bool | Callable[[int, int], None] | None
 """True for a bar on stderr, or a function of (steps done, steps wanted)."""
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what is no way to show progress.
+
+    Raises:
+        ParameterError: it is not None, a bool or a function.
+    """
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise ParameterError(
+            f"progress must be True, False, None or a function of (done, wanted), not {progress!r}"
+        )
 
 
 @contextmanager

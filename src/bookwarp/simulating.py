@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bookwarp.progress import Progress
+from bookwarp.progress import Progress, check_progress
 from bookwarp.simulation import DEFAULT_RECORD, Simulation
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def simulate(
         KeyboardInterrupt: after the checkpoint, if any, is written.
     """
     given = dict(locals())
+    check_progress(progress)
     for own in ("progress", "checkpoint", "checkpoint_every", "unknown"):
         del given[own]
     simulation = Simulation(**given, **unknown)

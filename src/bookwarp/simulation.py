@@ -9,7 +9,7 @@ from bookwarp.engines.protocol import DeviceEngine, Engine
 from bookwarp.engines.registry import choose_engine, device_options, engine_class, fall_back
 from bookwarp.history import History, Rows, with_volume_between_rows
 from bookwarp.limits import RunLimit, check_books_fit, check_threads
-from bookwarp.progress import Progress, progress_bar
+from bookwarp.progress import Progress, check_progress, progress_bar
 from bookwarp.signals import SignalsDeferred
 from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
@@ -220,11 +220,12 @@ class Simulation:
             The simulation itself.
 
         Raises:
-            ParameterError: `count` is no step count, or the run would overflow or not fit in
-                memory.
+            ParameterError: `count` is no step count, `progress` is something else, or the run would
+                overflow or not fit in memory.
             KeyboardInterrupt: after the piece that was running; `step` or `save` may follow.
         """
         count = int(check_value(PARAMETERS["steps"], count))
+        check_progress(progress)
         if progress or (in_pieces and count > self._piece):
             for _ in self.pieces(count, progress):
                 pass

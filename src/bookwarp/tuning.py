@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bookwarp.progress import Progress, progress_bar
+from bookwarp.progress import Progress, check_progress, progress_bar
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
 
@@ -54,6 +54,7 @@ def tune(
     times.
     """
     _check_count("trials", trials, _MOST_TRIALS)
+    check_progress(progress)
     for name in _FIXED:
         if name in parameters:
             raise ParameterError(f"tune takes no {name}: it is for the cuda engine on one device")

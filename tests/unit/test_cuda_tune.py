@@ -293,6 +293,7 @@ def test_where_nothing_can_be_written_the_choice_is_told_and_not_kept(fast, tmp_
 @pytest.mark.parametrize(
     "given, message",
     [
+        ({"progress": 3}, "progress must be True, False, None or a function"),
         ({"trials": 0}, r"trials = 0 is outside 1 \.\. 1000"),
         ({"trials": 2.5}, r"trials must be an integer, not 2\.5"),
         ({"steps": 0}, r"steps = 0 is outside 1 \.\. "),

@@ -1,6 +1,7 @@
 """Progress, and a simulation interrupted by it or by a signal: nothing is lost or done twice."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -8,7 +9,9 @@ import time
 import numpy as np
 import pytest
 
+import bookwarp as bw
 from bookwarp.simulation import Simulation
+from bookwarp.spec.errors import ParameterError
 
 SMALL = {"agents": 12, "levels": 16, "steps": 40}
 
@@ -27,6 +30,17 @@ def test_progress_is_told_steps_done_and_steps_wanted(engine):
 def test_progress_bar_leaves_stdout_alone(capsys):
     Simulation(5, **SMALL, engine="reference").step(40, progress=True)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("progress", [3, 0, "bar", [True]])
+def test_what_is_no_way_to_show_progress_is_refused_before_any_step(progress):
+    said = r"progress must be True, False, None or a function of \(done, wanted\), not "
+    with pytest.raises(ParameterError, match=said + re.escape(repr(progress))):
+        bw.simulate(5, **SMALL, engine="reference", progress=progress, agent=3)
+    simulation = Simulation(5, **SMALL, engine="reference")
+    with pytest.raises(ParameterError, match=said):
+        simulation.run(progress)
+    assert simulation.steps_done == 0
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])

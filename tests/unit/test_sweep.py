@@ -245,6 +245,8 @@ def test_a_long_list_of_settings_that_cannot_run_is_cut():
         ({"paths": {"momentum": [0.1]}}, r"momentum = 0\.1 is not in the design: 0\.0, 0\.2, 0\.4"),
         ({"paths": {"maker": [0.1]}}, "unknown parameter 'maker'"),
         ({"paths": {"replica": [3]}}, r"replica must be among 0 \.\. 2"),
+        ({"progress": 3}, "progress must be True, False, None or a function of .* not 3"),
+        ({"progress": "bar", "out": "here.nc"}, "progress must be"),
         ({"out": "here.nc"}, r"out must be a Zarr store, \*\.zarr, not 'here\.nc'"),
     ],
 )

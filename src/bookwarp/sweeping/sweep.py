@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from bookwarp.measures.named import stylised_facts
 from bookwarp.measures.protocol import Measure
-from bookwarp.progress import Progress
+from bookwarp.progress import Progress, check_progress
 from bookwarp.spec.errors import ParameterError
 from bookwarp.sweeping.cluster import Cluster
 from bookwarp.sweeping.dataset import Results
@@ -72,6 +72,7 @@ def sweep(
         StoreError: the store holds another sweep, or cannot be written.
         KeyboardInterrupt: blocks that are done are in the store, and the same call goes on.
     """
+    check_progress(progress)
     path = None if out is None else check_out(out)
     if client is not None and path is None:
         raise ParameterError("client needs out: workers write what they measure into a store")
