@@ -133,7 +133,10 @@ WRONG_USE = [
     ("simulate --markets 2000000000", "lower markets or levels"),
     # paths
     ("simulate --out run.txt", "run.txt has the suffix '.txt'"),
-    ("simulate --out run.zarr", "run.zarr exists"),
+    (
+        "simulate --out run.zarr",
+        "run.zarr exists: choose another path, remove it, or give --overwrite",
+    ),
     ("simulate --out text.txt/run.zarr", "cannot be written"),
     ("simulate --out none/run.zarr", "there is no folder"),
     ("simulate --out table.parquet --record none", "would be an empty table"),

@@ -18,7 +18,7 @@ from bookwarp.reporting.averages import Averages
 from bookwarp.reporting.quantity import Quantity
 from bookwarp.reporting.swept import Swept
 from bookwarp.spec.errors import ParameterError, StoreError
-from bookwarp.sweeping import layout
+from bookwarp.sweeping import settings
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
 from bookwarp.sweeping.running import run_block
@@ -120,7 +120,7 @@ def test_settings_that_cannot_run_are_hatched_and_listed(made):
 
 
 def test_settings_that_cannot_run_are_counted_also_where_they_are_not_listed(monkeypatch):
-    monkeypatch.setattr(layout, "_MOST_REFUSALS", 3)
+    monkeypatch.setattr(settings, "_MOST_REASONS", 3)
     monkeypatch.setattr(page, "_MOST_LISTED", 2)
     design = bw.grid(momentum=[0.1, 0.6, 0.7, 0.8, 0.9], maker=[0.1, 0.5], noise="rest")
     made = bw.report(bw.sweep(design, infeasible="nan", **GIVEN), measures=["price_std"])

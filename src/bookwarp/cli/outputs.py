@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bookwarp.results.output import MAY_OVERWRITE
 from bookwarp.spec.errors import ParameterError, StoreError
 from bookwarp.spec.record import RecordPlan
 
@@ -21,7 +22,10 @@ def wrong_use() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        raise ParameterError(str(error)) from None
+        said = str(error)
+        if said.endswith(MAY_OVERWRITE):
+            said = f"{said.removesuffix(MAY_OVERWRITE)}, or give --overwrite"
+        raise ParameterError(said) from None
 
 
 def checkpoint_of(out: Path) -> Path:

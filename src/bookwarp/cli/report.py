@@ -76,19 +76,19 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Draw what a sweep measured: one HTML page that needs nothing else, and pictures."""
-    from bookwarp.reporting.report import check_page, check_pictures
-    from bookwarp.reporting.report import report as make_report
+    from bookwarp.reporting.report import check_page, check_pictures, draw_report
+    from bookwarp.reporting.request import Request
 
     page = out or Path(store.with_suffix(".html").name)
+    slices = dict(map(_read_at, at or ()))
     if not store.exists():
         raise ParameterError(f"there is no sweep {store}")
+    request = Request.of(store, measure or None, axis or None, slices)
     with wrong_use():
         check_page(page, overwrite)
         if png is not None:
             check_pictures(png)
-    made = make_report(
-        store, measures=measure or None, axes=axis or None, at=dict(map(_read_at, at or ()))
-    )
+    made = draw_report(request)
     # Pictures first: one that is there already is said before anything else is written.
     with wrong_use():
         pictures = [] if png is None else made.save_png(png, overwrite)

@@ -18,14 +18,15 @@ Section = tuple[str, list[Figure]]
 
 
 def choose_figures(
-    swept: Swept, quantities: list[Quantity], axes: str | Iterable[str] | None
+    swept: Swept, quantities: list[Quantity], asked: tuple[str, ...] | None
 ) -> list[Section]:
     """Draw all figures, in sections.
 
-    Raises:
-        ParameterError: a name in `axes` is not swept, or there are too many.
+    Args:
+        swept: the sweep.
+        quantities: what is shown of it.
+        asked: swept parameters to show, as from `check_axes`; the usual ones if None.
     """
-    asked = None if axes is None else _check_axes(swept, axes)
     sections: list[Section] = []
     if swept.is_grid and swept.dims:
         shown = asked or _longest(swept)
@@ -49,7 +50,12 @@ def choose_figures(
     return sections
 
 
-def _check_axes(swept: Swept, axes: str | Iterable[str]) -> tuple[str, ...]:
+def check_axes(swept: Swept, axes: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the swept parameters that are to be shown.
+
+    Raises:
+        ParameterError: one of them is not swept, there are too many, or none.
+    """
     found = (axes,) if isinstance(axes, str) else tuple(dict.fromkeys(axes))
     for name in found:
         if name not in swept.parameters:

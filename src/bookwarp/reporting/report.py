@@ -10,8 +10,7 @@ from bookwarp.reporting.facts import infeasible_count
 from bookwarp.reporting.figure import Figure
 from bookwarp.reporting.numbers_table import NumbersTable
 from bookwarp.reporting.page import write_page
-from bookwarp.reporting.quantity import choose
-from bookwarp.reporting.swept import Swept, store_name
+from bookwarp.reporting.request import Request
 from bookwarp.results.output import as_path, check_absent, check_folder, explain, written_whole
 from bookwarp.spec.errors import ParameterError, StoreError
 from bookwarp.sweeping.varied import REPLICA
@@ -86,22 +85,25 @@ def report(
         ParameterError: there is no such measure, parameter or value, or `source` is no sweep.
         StoreError: there is no store, or it is damaged.
     """
-    swept = Swept.of(source).sliced(at or {})
-    missing, wanted = swept.count_missing()
-    if wanted == missing:
-        raise ParameterError(
-            f"there is nothing to report: none of {wanted:,} markets has been run; run the sweep"
-        )
-    quantities = choose(swept, measures)
-    sections = choose_figures(swept, quantities, axes)
+    return draw_report(Request.of(source, measures, axes, at), title)
+
+
+def draw_report(request: Request, title: str | None = None) -> Report:
+    """Draw what was asked for.
+
+    Args:
+        request: what is shown.
+        title: of the page; named after the sweep if None.
+    """
+    swept, quantities = request.swept, request.quantities
+    sections = choose_figures(swept, quantities, request.axes)
     table = NumbersTable.of(swept, quantities)
-    name = store_name(source)
     page = write_page(
-        title or (f"Sweep {name}" if name else "Sweep"),
+        title or (f"Sweep {request.name}" if request.name else "Sweep"),
         swept,
         sections,
         table,
-        _notes(missing, wanted),
+        _notes(request.missing, request.wanted),
     )
     figures = tuple(figure for _, shown in sections for figure in shown)
     return Report(
@@ -111,8 +113,8 @@ def report(
             "settings": table.settings,
             "infeasible": infeasible_count(swept),
             "replicas": swept.dataset.sizes[REPLICA],
-            "markets": wanted,
-            "missing_markets": missing,
+            "markets": request.wanted,
+            "missing_markets": request.missing,
             "measures": [quantity.name for quantity in quantities],
             "figures": [figure.name for figure in figures],
             "digest": swept.dataset.attrs.get("digest"),

@@ -12,6 +12,9 @@ from typing import Any
 
 from bookwarp.spec.errors import ParameterError, StoreError
 
+MAY_OVERWRITE = ", or set overwrite"
+"""How the sentence ends that refuses a path which could be replaced."""
+
 
 def as_path(path: Any) -> Path:
     """Return `path` as a Path.
@@ -39,7 +42,7 @@ def check_absent(path: Path, overwrite: bool) -> None:
     if not path.exists():
         return
     if not overwrite:
-        raise StoreError(f"{path} exists: choose another path, remove it, or set overwrite")
+        raise StoreError(f"{path} exists: choose another path, remove it{MAY_OVERWRITE}")
     store = path.suffix.lower() == ".zarr"
     if store and not (path / "zarr.json").is_file():
         raise StoreError(f"{path} exists and is not a Zarr store: it is not overwritten")
