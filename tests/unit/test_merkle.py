@@ -32,7 +32,8 @@ def test_keccak256_gives_known_answers(data):
 def test_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sha3", None)
     keccak_module.keccak_hasher.cache_clear()
-    with pytest.raises(ImportError, match=r'safe-pysha3: pip install "bookwarp\[consensus\]"'):
+    said = r'keccak256 needs the package safe-pysha3, .*: pip install "bookwarp\[consensus\]"'
+    with pytest.raises(ParameterError, match=said):
         row_root(np.zeros((1, 64), np.uint8))
 
 

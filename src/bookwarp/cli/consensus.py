@@ -10,6 +10,7 @@ from bookwarp.cli.options import MACHINE, Json
 from bookwarp.cli.tables import print_json
 from bookwarp.cli.values import parse_integer
 from bookwarp.engines.registry import U256_ENGINES
+from bookwarp.spec.errors import ParameterError, unknown_name
 
 if TYPE_CHECKING:
     from bookwarp.consensus.bench import Timing
@@ -90,6 +91,8 @@ def bench(
     from bookwarp.consensus.bench import time_workload
     from bookwarp.consensus.workload import FLOWS, make_workload
 
+    if flow not in _FLOWS:
+        raise ParameterError(unknown_name("flow", flow, _FLOWS))
     sizes = {
         name: parse_integer(name, text)
         for name, text in (("books", books), ("capacity", capacity), ("passes", passes))

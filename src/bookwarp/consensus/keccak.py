@@ -4,12 +4,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from bookwarp.spec.errors import ParameterError
+
 
 def keccak256(data: bytes) -> bytes:
     """Return the hash of `data`, 32 bytes.
 
     Raises:
-        ImportError: the package that computes it is not installed, naming the extra that brings it.
+        ParameterError: the package that computes it is not installed, naming the extra that
+            brings it.
     """
     digest: bytes = keccak_hasher()(data).digest()
     return digest
@@ -20,13 +23,14 @@ def keccak_hasher() -> Callable[[Any], Any]:
     """Return what makes, of bytes or a view of them, an object whose `digest()` is their hash.
 
     Raises:
-        ImportError: the package is not installed, naming the extra that brings it.
+        ParameterError: the package is not installed, naming the extra that brings it.
     """
     try:
         from sha3 import keccak_256
-    except ImportError as error:
-        raise ImportError(
-            'keccak256 needs the package safe-pysha3: pip install "bookwarp[consensus]"'
-        ) from error
+    except ImportError:
+        raise ParameterError(
+            "keccak256 needs the package safe-pysha3, which is not installed: "
+            'pip install "bookwarp[consensus]"'
+        ) from None
     found: Callable[[Any], Any] = keccak_256
     return found

@@ -40,8 +40,8 @@ def row_root(rows: np.ndarray) -> bytes:
         rows: structured array [row] without gaps, or uint8 [row, byte].
 
     Raises:
-        ParameterError: they are no rows, or too many.
-        ImportError: the package for keccak256 is not installed.
+        ParameterError: they are no rows, or too many, or the package for keccak256 is not
+            installed.
 
     Cost: three hashes a row.
     """

@@ -37,8 +37,8 @@ def execution_root(
         32 bytes.
 
     Raises:
-        ParameterError: `parent` or `height` is wrong.
-        ImportError: the package for keccak256 is not installed.
+        ParameterError: `parent` or `height` is wrong, or the package for keccak256 is not
+            installed.
     """
     number = check_integer("height", height, 0, 2**64 - 1)
     roots = (row_root(rows_for_root(resting)), row_root(trades), row_root(orders))

@@ -83,8 +83,8 @@ class FlatBlock:
             height: of the block, 0 .. 2**64 - 1.
 
         Raises:
-            ParameterError: `parent` or `height` is wrong.
-            ImportError: the package for keccak256 is not installed.
+            ParameterError: `parent` or `height` is wrong, or the package for keccak256 is not
+                installed.
 
         Cost: three hashes a row of orders, trades and resting orders.
         """
