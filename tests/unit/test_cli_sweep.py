@@ -181,6 +181,25 @@ def test_values_that_only_the_sweep_can_check_are_wrong_use(write):
     assert "agents = 0 is outside 1" in run("sweep study.toml --quiet", code=2)
 
 
+def test_a_store_that_cannot_be_the_one_of_the_study_is_wrong_use(write, tmp_path):
+    write("[vary]\nmax_qty = [1]\n[parameters]\nagents = 4\nsteps = 30\n")
+    (tmp_path / "folder.zarr").mkdir()
+    (tmp_path / "file.zarr").write_text("here")
+    bw.simulate(2, 4, steps=3, engine="reference").save("run.zarr")
+    bw.sweep(bw.grid(max_qty=[2]), agents=4, steps=30, engine="reference", out="other.zarr")
+    before = sorted(tmp_path.rglob("*"))
+    for out, said in (
+        ("folder", "out must be a Zarr store, *.zarr, not 'folder'"),
+        ("folder.zarr", "there is no sweep in folder.zarr"),
+        ("file.zarr", "file.zarr is damaged, or not the store of a sweep"),
+        ("run.zarr", "run.zarr is damaged, or not the store of a sweep"),
+        ("other.zarr", "other.zarr holds another sweep: design.columns.max_qty.values is [2]"),
+        ("no/where.zarr", "no/where.zarr cannot be written: there is no folder"),
+    ):
+        assert said in " ".join(run(f"sweep study.toml --quiet --out {out}", code=2).split())
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 SLOW = """
 block_markets = 4
 [design]

@@ -19,8 +19,9 @@ from bookwarp.cli.options import (
     parse_given,
     with_run_options,
 )
+from bookwarp.cli.outputs import wrong_use
 from bookwarp.cli.tables import print_facts, print_json
-from bookwarp.spec.errors import BookwarpError
+from bookwarp.spec.errors import BookwarpError, ParameterError
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="the study, a TOML file")]
 SweepOut = Annotated[
@@ -62,11 +63,16 @@ def sweep(
     """
     from bookwarp.cli.scheduler import connected
     from bookwarp.cli.study import read_study
+    from bookwarp.results.output import check_folder
+    from bookwarp.sweeping.identity import OtherStoreError
     from bookwarp.sweeping.sweep import sweep as run_sweep
 
     asked = read_study(study)
     store = out or Path(study.with_suffix(".zarr").name)
     machine = parse_given(given)
+    if not store.exists():
+        with wrong_use():
+            check_folder(store)
     began = time.perf_counter()
     with first_signal_interrupts():
         try:
@@ -80,6 +86,8 @@ def sweep(
                     **asked.arguments,
                     **machine,
                 )
+        except OtherStoreError as error:
+            raise ParameterError(str(error)) from None
         except KeyboardInterrupt as interrupt:
             note = " ".join(getattr(interrupt, "__notes__", ())) or "nothing was run yet"
             flags = {"--json": as_json, "--quiet": quiet}

@@ -12,21 +12,27 @@ ROOT = "zarr.json"
 """Metadata of the group, in which the sweep describes itself."""
 
 
+class OtherStoreError(StoreError):
+    """What is at the path is something else than the sweep that was asked for."""
+
+
 def read_description(path: Path) -> dict[str, Any]:
     """Return what the sweep in a store says of itself.
 
     Raises:
-        StoreError: there is no sweep.
+        OtherStoreError: there is no sweep.
     """
     try:
         root = json.loads((path / ROOT).read_bytes())
         found = json.loads(root["attributes"]["sweep"])
     except FileNotFoundError:
-        raise StoreError(f"there is no sweep in {path}") from None
+        raise OtherStoreError(f"there is no sweep in {path}") from None
     except (OSError, ValueError, KeyError, TypeError):
-        raise StoreError(f"{path} is damaged, or not the store of a sweep of bookwarp") from None
+        raise OtherStoreError(
+            f"{path} is damaged, or not the store of a sweep of bookwarp"
+        ) from None
     if not isinstance(found, dict):
-        raise StoreError(f"{path} is damaged: it does not describe its sweep")
+        raise OtherStoreError(f"{path} is damaged: it does not describe its sweep")
     return found
 
 
@@ -34,12 +40,12 @@ def refuse_other(path: Path, plan: SweepPlan) -> None:
     """Refuse a store that was not made for this very sweep.
 
     Raises:
-        StoreError: naming what differs.
+        OtherStoreError: naming what differs.
     """
     there, here = read_description(path), json.loads(json.dumps(plan.description))
     differences = list(_differences("", there, here))
     if differences:
-        raise StoreError(
+        raise OtherStoreError(
             f"{path} holds another sweep: {'; '.join(differences[:5])}. Choose another path, or "
             f"remove it"
         )
