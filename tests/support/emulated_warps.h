@@ -275,6 +275,17 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     return result;
 }
 
+// Add the products of signed bytes, or those of signed words of 16 bits with the lower or the upper
+// two bytes.
+inline int __dp4a(int a, int b, int sum) {
+    for (int at = 0; at < 32; at += 8) sum += (std::int8_t)(a >> at) * (std::int8_t)(b >> at);
+    return sum;
+}
+inline int __dp2a_lo(int a, int b, int sum) {
+    return sum + (std::int16_t)a * (std::int8_t)b + (a >> 16) * (std::int8_t)(b >> 8);
+}
+inline int __dp2a_hi(int a, int b, int sum) { return __dp2a_lo(a, b >> 16, sum); }
+
 // What tensor.cuh has of the tensor cores, from the layout of fragments in the PTX manual
 // (mma.m16n8k32, 8-bit): row and column of every byte, then the product as the definition has it.
 inline uint2 multiply_bytes(unsigned a_low, unsigned a_high, unsigned b_low, unsigned b_high) {

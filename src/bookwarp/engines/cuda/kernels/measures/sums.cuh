@@ -1,6 +1,6 @@
 // What the kernels of measures read and write. Each goes through recorded rows, [row, market], with
 // a thread for every market (of every horizon, or some lags of every market): consecutive threads
-// read consecutive numbers. Nothing is shared, and no thread waits for another.
+// read consecutive numbers. Nothing is shared, and no thread waits for another, but in memory.cu.
 //
 // Sums are numbered within their block as measures/layout.py says (the constants that follow this
 // file). They lie in pieces of `piece` markets, so that one can be copied at once: [piece, sum,
