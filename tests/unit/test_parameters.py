@@ -521,6 +521,11 @@ def test_every_parameter_error_is_a_value_error_and_a_bookwarp_error():
     assert issubclass(ParameterError, BookwarpError)
 
 
+def test_a_duration_is_no_integer():
+    with pytest.raises(ParameterError, match=r"max_qty must be an integer, not .*timedelta64"):
+        CallAuction.of(4, max_qty=np.timedelta64(1, "s"))
+
+
 def test_error_says_which_markets_are_wrong_and_none_where_all_share_it():
     with pytest.raises(ParameterError) as each:
         CallAuction.of(4, max_qty=[1, 0, 2, 0])

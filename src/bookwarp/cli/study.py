@@ -1,6 +1,7 @@
 """The file of `bookwarp sweep`, in TOML: a design, what its settings share, what is measured."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 from bookwarp.cli.toml_file import read_toml
 from bookwarp.measures.named import named
 from bookwarp.measures.protocol import Measure
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import ParameterError, shown, unknown_name
 from bookwarp.sweeping.design import Design, grid, zipped
 from bookwarp.sweeping.sampling import latin_hypercube, random_design
 from bookwarp.sweeping.settings import FIXED
@@ -61,8 +62,10 @@ def _study(document: dict[str, Any]) -> Study:
     top = {key: value for key, value in document.items() if key not in _TABLES}
     design = _design(tables["design"], tables["vary"])
     arguments = _check_keys("parameters", tables["parameters"], FIXED)
-    if tables["paths"]:
+    if "paths" in document:
         arguments["paths"] = _check_keys("paths", tables["paths"], (*VARIED, REPLICA))
+        if not arguments["paths"]:
+            raise ParameterError("[paths] is empty: name values of parameters, or of replica")
     return Study(design, _measure(tables["measure"]), arguments | top)
 
 
@@ -76,7 +79,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             kind, name = ("table", f"[{key}]") if isinstance(value, dict) else ("key", key)
             raise ParameterError(unknown_name(kind, name, known))
         if not isinstance(value, dict):
-            raise ParameterError(f"{key} must be a table, [{key}], not {value!r}")
+            raise ParameterError(f"{key} must be a table, [{key}], not {shown(value)}")
     return {table: dict(document.get(table, {})) for table in _TABLES}
 
 
@@ -108,26 +111,29 @@ def _values(name: str, value: Any, drawn: bool) -> Any:
         what = "" if drawn else ", step = ..."
         raise ParameterError(
             f"{name} must be a list of values or a range {{from = ..., to = ...{what}}}, not "
-            f"{value!r}; what does not vary stands in [parameters]"
+            f"{shown(value)}; what does not vary stands in [parameters]"
         )
     wanted = _RANGE if drawn else (*_RANGE, _STEP)
     _check_keys(name, value, wanted)
     for key in wanted:
-        number = value.get(key)
-        if type(number) not in (int, float) or not math.isfinite(float(number or 0)):
-            said = "is missing" if number is None else f"must be a number, not {number!r}"
-            raise ParameterError(f"{name}: {key} {said}")
+        number: Any = value.get(key)
+        if type(number) not in (int, float) or not abs(number) <= sys.float_info.max:
+            said = f"must be a finite number, not {shown(number)}"
+            raise ParameterError(f"{name}: {key} {'is missing' if number is None else said}")
     low, high = value["from"], value["to"]
     return (low, high) if drawn else _spaced(name, low, high, value[_STEP])
 
 
 def _spaced(name: str, low: float, high: float, step: float) -> list[Any]:
     """Return the values from `low` to `high`, both included, `step` apart."""
+    ends = f"from = {shown(low)}, to = {shown(high)}, step = {shown(step)}"
     if not step > 0 or not high >= low:
-        raise ParameterError(f"{name}: to must not be below from, and step must be above 0")
+        raise ParameterError(
+            f"{name}: to must not be below from, and step must be above 0, not {ends}"
+        )
+    if not high / step - low / step < _MOST_VALUES:
+        raise ParameterError(f"{name}: {ends} has too many values; at most {_MOST_VALUES}")
     count = math.floor((high - low) / step + 1e-9) + 1
-    if count > _MOST_VALUES:
-        raise ParameterError(f"{name}: the range has {count} values; at most {_MOST_VALUES}")
     values = [low + number * step for number in range(count)]
     whole = all(isinstance(each, int) for each in (low, step))
     return values if whole else [round(value, _DECIMALS) for value in values]
@@ -138,7 +144,11 @@ def _measure(table: dict[str, Any]) -> Measure:
     names = given.get("names", "stylised_facts")
     listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not isinstance(names, str) and not listed:
-        raise ParameterError(f"[measure] names must be a name or a list of names, not {names!r}")
+        raise ParameterError(
+            f"[measure] names must be a name or a list of names, not {shown(names)}"
+        )
+    if listed and len(set(names)) < len(names):
+        raise ParameterError(f"[measure] names: one of {shown(names)} is there twice")
     with _Naming("[measure]"):
         return named(names, given.get("every", 1))
 

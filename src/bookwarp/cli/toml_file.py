@@ -20,3 +20,9 @@ def read_toml(path: Path, noun: str) -> dict[str, Any]:
         raise ParameterError(f"{noun} {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{noun} {path} is not TOML: {error}") from None
+    except (ValueError, RecursionError):
+        # Limits of Python on what it reads.
+        raise ParameterError(
+            f"{noun} {path} cannot be read: it has an integer of thousands of digits, or lists in "
+            f"lists without end"
+        ) from None

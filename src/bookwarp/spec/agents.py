@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.codes import MIXED_TYPES
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import ParameterError, shown, unknown_name
 from bookwarp.spec.parameters import regular_array
 
 REST = "rest"
@@ -34,7 +34,7 @@ class Mix:
         if isinstance(value, Mix):
             return value
         if not isinstance(value, Mapping):
-            raise ParameterError(f"mix must be a Mix or a mapping of shares, not {value!r}")
+            raise ParameterError(f"mix must be a Mix or a mapping of shares, not {shown(value)}")
         names = [field.name for field in fields(cls)]
         for name in value:
             if name not in names:
@@ -67,7 +67,7 @@ class Mix:
 def _check_share(name: str, value: Any, markets: int) -> float | np.ndarray:
     share = regular_array(f"mix.{name}", value)
     if share.dtype.kind not in "iuf":
-        raise ParameterError(f"mix.{name} must be a number, not {value!r}")
+        raise ParameterError(f"mix.{name} must be a number, not {shown(value)}")
     if share.ndim > 1 or (share.ndim == 1 and len(share) != markets):
         raise ParameterError(
             f"mix.{name} has shape {share.shape}; it must be one number or one per market, "

@@ -1,8 +1,10 @@
 """The errors bookwarp raises on purpose; every one says what to change."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
+
+_MOST_SHOWN = 100
 
 
 class BookwarpError(Exception):
@@ -32,7 +34,17 @@ class StoreError(BookwarpError, OSError):
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
     """Return the sentence for a name that does not exist, with the nearest one that does."""
-    names = [str(each) for each in known]
-    nearest = get_close_matches(str(name), names, n=1, cutoff=0.5)
+    names, said = [str(each) for each in known], shown(name, str)
+    nearest = get_close_matches(said, names, n=1, cutoff=0.5)
     hint = f"did you mean {nearest[0]!r}?" if nearest else f"it is one of {', '.join(names)}."
-    return f"unknown {kind} {str(name)!r}: {hint}"
+    return f"unknown {kind} {said!r}: {hint}"
+
+
+def shown(value: object, write: Callable[[object], str] = repr) -> str:
+    """Return a value as a sentence shows it: what is long is cut."""
+    try:
+        text = write(value)
+    except ValueError:
+        # Python does not write integers of more than some thousand digits.
+        return "an integer of thousands of digits"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.codes import Schedule
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import ParameterError, shown, unknown_name
 from bookwarp.spec.parameters import regular_array
 
 SHARE_UNITS = 2**32
@@ -49,8 +49,10 @@ def check_volume_profile(value: Any) -> np.ndarray | None:
     if value is None:
         return None
     weights = regular_array("volume_profile", value)
-    if weights.ndim != 1 or weights.dtype.kind not in "iu":
-        raise ParameterError(f"volume_profile must be a list of integers, not {value!r}")
+    # NumPy makes integers of what is true or false among them.
+    bools = isinstance(value, list | tuple) and any(isinstance(each, bool) for each in value)
+    if weights.ndim != 1 or weights.dtype.kind not in "iu" or bools:
+        raise ParameterError(f"volume_profile must be a list of integers, not {shown(value)}")
     bad = (weights < 0) | (weights > PROFILE_MOST)
     if np.any(bad):
         point = int(np.argmax(bad))

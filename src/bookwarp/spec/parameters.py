@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import ParameterError, shown
 
 Value = int | float | np.ndarray
 
@@ -73,9 +73,9 @@ def check_value(parameter: Parameter, value: Any, markets: int = 1) -> Value:
     if isinstance(value, np.ndarray):
         value = value[()]
     wanted: Any = Real if parameter.real else Integral
-    if isinstance(value, bool | np.bool_) or not isinstance(value, wanted):
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, wanted):
         kind = "a number" if parameter.real else "an integer"
-        raise ParameterError(f"{parameter.name} must be {kind}, not {value!r}")
+        raise ParameterError(f"{parameter.name} must be {kind}, not {shown(value)}")
     if not parameter.low <= value <= parameter.high:
         raise ParameterError(_outside(parameter, value))
     return float(value) if parameter.real else int(value)
@@ -117,4 +117,5 @@ def regular_array(name: str, value: Any) -> np.ndarray:
 
 def _outside(parameter: Parameter, value: object, market: int | None = None) -> str:
     where = "" if market is None else f" in market {market}"
-    return f"{parameter.name} = {value}{where} is outside {parameter.low} .. {parameter.high}"
+    said = shown(value, str)
+    return f"{parameter.name} = {said}{where} is outside {parameter.low} .. {parameter.high}"

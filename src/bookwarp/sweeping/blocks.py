@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import prod
 
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import ParameterError, shown
 
 # A block takes one core about two seconds, ...
 _BLOCK_EVENTS = 2**31
@@ -95,5 +95,5 @@ def check_block_markets(value: object) -> int:
         ParameterError: it is no such number.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ParameterError(f"block_markets must be a positive integer, not {value!r}")
+        raise ParameterError(f"block_markets must be a positive integer, not {shown(value)}")
     return value

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.errors import ParameterError
-from bookwarp.spec.parameters import PARAMETERS, Parameter, check_value
+from bookwarp.spec.parameters import PARAMETERS
 from bookwarp.sweeping.varied import (
+    MOST_SETTINGS,
     REPLICA,
     check_constant,
     check_name,
+    check_number,
     check_values,
     is_several,
 )
 
 _MOST_LISTED = 1000
-# Checking so many settings takes half a minute and 2 GB; far beyond, it would take all memory.
-_MOST_SETTINGS = 10**7
 _MOST_REPLICAS = 10**7
 _MOST_MARKETS = PARAMETERS["markets"].high
 
@@ -170,7 +170,7 @@ def check_replicas(replicas: Any) -> int:
     Raises:
         ParameterError: it is no such number.
     """
-    return int(check_value(_count("replicas", _MOST_REPLICAS), replicas))
+    return check_number("replicas", replicas, 1, _MOST_REPLICAS)
 
 
 def check_settings(settings: Any) -> int:
@@ -179,11 +179,7 @@ def check_settings(settings: Any) -> int:
     Raises:
         ParameterError: it is no such number.
     """
-    return int(check_value(_count("settings", _MOST_SETTINGS), settings))
-
-
-def _count(name: str, most: int) -> Parameter:
-    return Parameter(name, 1, most, None, "1", name)
+    return check_number("settings", settings, 1, MOST_SETTINGS)
 
 
 def _read(parameters: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

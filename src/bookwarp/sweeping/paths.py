@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import ParameterError, shown, unknown_name
 from bookwarp.sweeping.design import Design
 from bookwarp.sweeping.settings import Settings
-from bookwarp.sweeping.varied import CHOICES, REPLICA
+from bookwarp.sweeping.varied import REPLICA, check_number, check_values, is_several
 
 PATH, PATH_STEP, PATH_PRICE = "path", "path_step", "path_price"
 PATH_SERIES = (PATH, PATH_STEP, PATH_PRICE)
@@ -41,22 +41,20 @@ class Paths:
         steps = max(group.shared["steps"] for group in settings.groups)
         if wanted is None:
             return cls(np.zeros(0, np.int64), steps)
-        if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
-            wanted = {REPLICA: range(int(wanted))}
-        if not isinstance(wanted, Mapping):
+        if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer | Mapping):
             raise ParameterError(
                 f"paths must be a number of replicas, or a mapping from parameters to values, "
-                f"not {wanted!r}"
+                f"not {shown(wanted)}"
             )
-        chosen = np.ones(design.settings, bool)
+        try:
+            chosen, replicas = _chosen(wanted, design, settings)
+        except ParameterError as error:
+            raise ParameterError(f"paths: {error}") from None
         chosen[settings.refused] = False
-        for name, values in wanted.items():
-            if name != REPLICA:
-                chosen &= _has_one_of(name, values, settings)
-        replicas = _replicas(wanted.get(REPLICA), design.replicas)
+        count = np.count_nonzero(chosen) * len(replicas)
+        if count > _MOST_PATHS:
+            raise ParameterError(f"paths: {count} are chosen; at most {_MOST_PATHS} are kept")
         found = np.flatnonzero(chosen)[:, None] * design.replicas + replicas
-        if found.size > _MOST_PATHS:
-            raise ParameterError(f"paths: {found.size} are chosen; at most {_MOST_PATHS} are kept")
         return cls(found.reshape(-1), steps)
 
     def within(self, first: int, stop: int) -> tuple[int, int]:
@@ -65,25 +63,43 @@ class Paths:
         return low, high
 
 
-def _has_one_of(name: str, values: Any, settings: Settings) -> np.ndarray:
-    """Return which settings have one of the values of a swept parameter, bool [setting]."""
-    if name not in settings.columns:
-        raise ParameterError(f"paths: {unknown_name('parameter', name, settings.columns)}")
-    column, found = settings.columns[name], np.zeros(settings.count, bool)
-    for value in np.atleast_1d(np.asarray(values, object)).tolist():
-        if name in CHOICES or column.dtype.kind in "iu":
-            same = column == value
+def _chosen(
+    wanted: int | np.integer | Mapping[Any, Any], design: Design, settings: Settings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which settings are chosen, bool [setting], and of each the replicas, int64."""
+    chosen = np.ones(design.settings, bool)
+    if not isinstance(wanted, Mapping):
+        return chosen, np.arange(check_number("replicas", wanted, 0, design.replicas))
+    replicas = np.arange(design.replicas)
+    for name, values in wanted.items():
+        several = values if is_several(values) else [values]
+        if name == REPLICA:
+            replicas = _replicas(several, design.replicas)
         else:
-            same = np.isclose(column, float(value), rtol=1e-9, atol=1e-12)
-        if not np.any(same):
-            known = ", ".join(str(each) for each in dict.fromkeys(column.tolist()))
-            raise ParameterError(f"paths: {name} = {value} is not in the design: {known[:200]}")
-        found |= np.asarray(same, bool)
-    return found
+            chosen &= _has_one_of(name, several, settings)
+    return chosen, replicas
 
 
 def _replicas(values: Any, count: int) -> np.ndarray:
-    wanted = np.arange(count) if values is None else np.unique(np.atleast_1d(np.asarray(values)))
-    if wanted.dtype.kind not in "iu" or np.any(wanted < 0) or np.any(wanted >= count):
-        raise ParameterError(f"paths: replica must be among 0 .. {count - 1}, not {values!r}")
-    return wanted.astype(np.int64)
+    """Return the numbers of chosen replicas, int64, increasing."""
+    found = [check_number(REPLICA, each, 0, count - 1) for each in values]
+    if not found:
+        raise ParameterError(f"{REPLICA} must be a list with at least one value")
+    return np.unique(found)
+
+
+def _has_one_of(name: str, values: Any, settings: Settings) -> np.ndarray:
+    """Return which settings have one of the values of a swept parameter, bool [setting]."""
+    if name not in settings.columns:
+        raise ParameterError(unknown_name("parameter", name, settings.columns))
+    column, found = settings.columns[name], np.zeros(settings.count, bool)
+    for value in check_values(name, values).tolist():
+        if column.dtype.kind == "f":
+            same = np.isclose(column, value, rtol=1e-9, atol=1e-12)
+        else:
+            same = column == value
+        if not np.any(same):
+            known = ", ".join(str(each) for each in dict.fromkeys(column.tolist()))
+            raise ParameterError(f"{name} = {value} is not in the design: {known[:200]}")
+        found |= same
+    return found

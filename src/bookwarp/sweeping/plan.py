@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.measures.protocol import Measure, Output
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import ParameterError, shown
 from bookwarp.spec.record import SERIES
 from bookwarp.sweeping.blocks import Blocks, block_markets, check_block_markets
 from bookwarp.sweeping.design import Design, describe_values
@@ -89,7 +89,7 @@ class SweepPlan:
         if not isinstance(design, Design):
             raise ParameterError(
                 f"design must be made by grid, zipped, random_design or latin_hypercube, "
-                f"not {design!r}"
+                f"not {shown(design)}"
             )
         settings = Settings.of(design, fixed or {}, infeasible)
         outputs = _outputs(measure, settings.groups)
@@ -158,7 +158,7 @@ def _outputs(measure: Measure, groups: tuple[Group, ...]) -> dict[str, Output]:
         if not hasattr(measure, part):
             raise ParameterError(
                 f"measure must be one of bookwarp.measures, such as measures.prices or "
-                f"measures.named(['prices', 'volume']), not {measure!r}: it has no {part}"
+                f"measures.named(['prices', 'volume']), not {shown(measure)}: it has no {part}"
             )
     for name in measure.series:
         if name not in SERIES:

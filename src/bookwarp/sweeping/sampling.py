@@ -1,15 +1,21 @@
 """Designs that are drawn at random: independent draws, and Latin hypercubes."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.errors import ParameterError, shown
 from bookwarp.spec.market import SHARES
-from bookwarp.spec.parameters import PARAMETERS, check_value
+from bookwarp.spec.parameters import PARAMETERS
 from bookwarp.sweeping.design import Design, check_settings, listed
-from bookwarp.sweeping.varied import CHOICES, check_constant, check_name, check_values, is_several
+from bookwarp.sweeping.varied import (
+    CHOICES,
+    check_constant,
+    check_name,
+    check_number,
+    check_values,
+    is_several,
+)
 
 _PAIR = 2
 
@@ -67,9 +73,7 @@ def latin_hypercube(
 
 
 def _check_numbers(settings: Any, seed: Any) -> tuple[int, int]:
-    return check_settings(settings), int(
-        check_value(replace(PARAMETERS["seed"], name="draw_seed"), seed)
-    )
+    return check_settings(settings), check_number("draw_seed", seed, 0, PARAMETERS["seed"].high)
 
 
 def _read(parameters: dict[str, Any]) -> tuple[dict[str, tuple[bool, np.ndarray]], dict[str, Any]]:
@@ -93,8 +97,11 @@ def _check_range(name: str, ends: np.ndarray) -> None:
     if name in CHOICES:
         raise ParameterError(f"{name} has no range: give a list of the names to draw from")
     if len(ends) != _PAIR or ends[0] > ends[1]:
-        said = tuple(ends.tolist())
-        raise ParameterError(f"{name} must be a range (low, high), or a list of values, not {said}")
+        said = shown(tuple(ends.tolist()))
+        raise ParameterError(
+            f"{name} must be a range (low, high), low not above high, or a list of values, not "
+            f"{said}"
+        )
 
 
 def _design(

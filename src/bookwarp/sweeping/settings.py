@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.spec.agents import Mix
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import ParameterError, shown, unknown_name
 from bookwarp.spec.execution import check_volume_profile
 from bookwarp.spec.market import SHARES, CallAuction
 from bookwarp.spec.parameters import PARAMETERS
@@ -47,7 +47,7 @@ class Settings:
     count: int
 
     @classmethod
-    def of(cls, design: Design, fixed: Mapping[str, Any], infeasible: str) -> "Settings":
+    def of(cls, design: Design, fixed: Mapping[str, Any], infeasible: Any) -> "Settings":
         """Check every setting.
 
         Args:
@@ -59,8 +59,8 @@ class Settings:
             ParameterError: an unknown name, a value outside its domain, a setting that cannot
                 run, or none that can.
         """
-        if infeasible not in ("error", "nan"):
-            raise ParameterError(f"infeasible must be 'error' or 'nan', not {infeasible!r}")
+        if not isinstance(infeasible, str) or infeasible not in ("error", "nan"):
+            raise ParameterError(f"infeasible must be 'error' or 'nan', not {shown(infeasible)}")
         columns = {name: design.values(name) for name in design.columns}
         whole = cls(_constants(design, fixed), columns, (), np.zeros(0, np.int64), design.settings)
         can_run = np.zeros(design.settings, bool)

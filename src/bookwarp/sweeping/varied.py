@@ -1,6 +1,6 @@
 """What may differ from setting to setting, and the checks of its values."""
 
-import re
+import sys
 from dataclasses import replace
 from enum import IntEnum
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from bookwarp.spec.agents import REST
 from bookwarp.spec.codes import Schedule, Stream, Window
-from bookwarp.spec.errors import ParameterError, unknown_name
+from bookwarp.spec.errors import ParameterError, shown, unknown_name
 from bookwarp.spec.market import SHARES
 from bookwarp.spec.parameters import PARAMETERS, Parameter, check_value, regular_array
 
@@ -26,6 +26,8 @@ SHARED = (*(n for n, p in PARAMETERS.items() if not p.per_market), "stream", "wi
 
 REPLICA = "replica"
 _NUMBERED = ("markets", "market_ids")
+# Checking and describing so many takes 15 s and 2 GB; far beyond, it would take all memory.
+MOST_SETTINGS = 10**7
 NUMBERS = tuple(name for name in PARAMETERS if name not in (*_NUMBERED, *CHOICES))
 VARIED = tuple(dict.fromkeys((*SHARES, *NUMBERS, *CHOICES)))
 """Names of all that a design may vary: shares of the mix, parameters of the model, choices."""
@@ -61,18 +63,18 @@ def check_values(name: str, values: Any) -> np.ndarray:
     Raises:
         ParameterError: naming the parameter, the value and the limit.
     """
-    given = values if isinstance(values, list | tuple) else regular_array(name, values).tolist()
-    array = regular_array(name, given)
-    if array.ndim != 1 or not len(array):
-        raise ParameterError(f"{name} must be a list with at least one value, not {values!r}")
+    given = _listed(name, values)
     if name in CHOICES:
         return np.array([_check_choice(name, value) for value in given], object)
-    try:
-        checked = check_value(_domain(name), list(given), len(given))
-    except ParameterError as error:
-        # These are no values of markets.
-        raise ParameterError(re.sub(r" in market \d+", "", str(error))) from None
-    assert isinstance(checked, np.ndarray)
+    domain = _domain(name)
+    plain = {int, float} if domain.real else {int}
+    if not (
+        plain.issuperset(map(type, given))
+        and all(domain.low <= value <= domain.high for value in given)
+    ):
+        given = [_check_one(domain, value) for value in given]
+    checked = np.array(given, float if domain.real else np.uint64 if name == "seed" else np.int64)
+    checked.flags.writeable = False
     return checked
 
 
@@ -84,8 +86,8 @@ def check_constant(name: str, value: Any) -> Any:
     """
     if is_several(value):
         raise ParameterError(
-            f"{name} must be one value for all settings, not {value!r}: what varies is given to "
-            f"the design"
+            f"{name} must be one value for all settings, not {shown(value)}: what varies is given "
+            f"to the design"
         )
     if name in CHOICES:
         return _check_choice(name, value)
@@ -94,6 +96,17 @@ def check_constant(name: str, value: Any) -> Any:
     if value is None and name in PARAMETERS and PARAMETERS[name].default is None:
         return None
     return check_value(_domain(name), value)
+
+
+def check_number(name: str, value: Any, low: int, high: int) -> int:
+    """Return one integer among `low` .. `high`, which says how a sweep is made.
+
+    Raises:
+        ParameterError: it is none, or several.
+    """
+    if is_several(value):
+        raise ParameterError(f"{name} must be one integer, not {shown(value)}")
+    return int(check_value(Parameter(name, low, high, None, "1", name), value))
 
 
 def is_several(value: Any) -> bool:
@@ -108,6 +121,28 @@ def meaning_of(name: str) -> dict[str, str]:
     if name in PARAMETERS:
         return {"units": PARAMETERS[name].unit, "long_name": PARAMETERS[name].meaning}
     return {"units": "1", "long_name": name}
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """Return several values as a list; those of an array as Python's own."""
+    try:
+        count = len(values)
+    except OverflowError:
+        count = sys.maxsize  # a range of more numbers than a machine can count
+    if count > MOST_SETTINGS:
+        raise ParameterError(f"{name} has {count} values; a design has at most {MOST_SETTINGS}")
+    if count == 0:
+        raise ParameterError(f"{name} must be a list with at least one value, not {shown(values)}")
+    if isinstance(values, list | tuple | range):
+        return list(values)
+    found: list[Any] = regular_array(name, values).tolist()
+    return found
+
+
+def _check_one(domain: Parameter, value: Any) -> Any:
+    if is_several(value):
+        raise ParameterError(f"{domain.name} must be a list of numbers, not of {shown(value)}")
+    return check_value(domain, value)
 
 
 def _domain(name: str) -> Parameter:
