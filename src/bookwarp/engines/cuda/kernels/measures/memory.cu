@@ -68,7 +68,7 @@ DEVICE uint32 load_returns(Rows* own, const int64* price, uint32 markets, int64 
     const int32 rest = (int32)min(returns - begin, (int64)LOADED);
     price += (uint64)begin * markets;
     uint32 before = (uint32)*price, most = 0;
-#pragma unroll 8  // rows that are asked for at once: as many as there are registers for
+#pragma unroll 16  // rows that are asked for at once: as many as there are registers for
     for (int32 row = 0; row < (int32)LOADED; ++row) {
         const uint32 ahead = (uint32)min(max(row + 1 - lead, 0), rest);
         const uint32 here = (uint32)price[(uint64)ahead * markets];
@@ -192,19 +192,23 @@ DEVICE void move_sums(NarrowSums& from, WideSums& to, Rows* own) {
 
 // Keep the returns at both ends, as many as the warp has lags.
 DEVICE void keep_ends(const WideSums& sums, const Column& price, int64 returns) {
-    int64 early[TOGETHER + 1], late[TOGETHER + 1];
+    int64 early[TOGETHER], late[TOGETHER];  // what is read first waits for no write
+    int64 front = price[min((int64)sums.first, returns)];
+    int64 back = price[max(returns - sums.first, (int64)0)];
 #pragma unroll
-    for (uint32 lag = 0; lag <= TOGETHER; ++lag) {
-        const int64 entry = sums.first + lag;
-        early[lag] = price[min(entry, returns)];
-        late[lag] = price[max(returns - entry, (int64)0)];
+    for (uint32 lag = 0; lag < TOGETHER; ++lag) {
+        const int64 row = sums.first + lag + 1;
+        early[lag] = price[min(row, returns)];
+        late[lag] = price[max(returns - row, (int64)0)];
     }
 #pragma unroll
     for (uint32 lag = 0; lag < TOGETHER; ++lag) {
         const uint32 entry = sums.first + lag;
-        if (!sums.kept || entry >= LAGS) continue;
-        sums.out[head + entry] = early[lag + 1] - early[lag];
-        sums.out[foot + entry] = late[lag] - late[lag + 1];
+        if (sums.kept && entry < LAGS) {
+            sums.out[head + entry] = early[lag] - front;
+            sums.out[foot + entry] = back - late[lag];
+        }
+        front = early[lag], back = late[lag];
     }
 }
 
@@ -213,7 +217,8 @@ sum_memory(const int64* last, int64* sums, uint32 entries, uint32 piece, uint32 
            uint32 markets, uint32 first, uint32 count) {
     __shared__ Rows chunk[SLOTS];
     __shared__ uint32 largest[LAG_GROUPS];
-    const uint32 warp = threadIdx.x / LANES, place = blockIdx.x * LANES + threadIdx.x % LANES;
+    const uint32 warp = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const uint32 place = blockIdx.x * LANES + lane;
     // A lane without a market goes through the rows of the last one, and keeps nothing.
     const Column price = column_of(last, markets, first + min(place, count - 1));
     const int64 returns = (int64)rows - 1;
@@ -227,7 +232,7 @@ sum_memory(const int64* last, int64* sums, uint32 entries, uint32 piece, uint32 
         uint32 most = load_returns(own, price.first, markets, start, returns);
         largest[warp] = __reduce_max_sync(~0u, most);
         __syncthreads();  // all rows are loaded
-        for (uint32 other = 0; other < LAG_GROUPS; ++other) most = max(most, largest[other]);
+        most = __reduce_max_sync(~0u, largest[lane % LAG_GROUPS]);
         const uint32 filled = (uint32)min(returns - begin, (int64)CHUNK);
         if (most <= MOST_PACKED) {
             pack_returns(own);
