@@ -54,6 +54,16 @@ def test_kernels_agree_at_corners(warps, corner):
     assert_engines_agree(auction, steps, plan, ("reference", CudaEngine))
 
 
+@pytest.mark.parametrize("depth_ticks", [0, 1, 4, 7, 9, 2**32 - 1])
+@pytest.mark.parametrize("corner", ["levels 15", "200 steps", "a side runs out near an edge"])
+def test_depths_agree_however_far_they_reach(warps, corner, depth_ticks):
+    """Among the levels that a warp holds, and beyond them."""
+    auction, steps = build("following", "default", "default", **CORNERS[corner])
+    series = ("bid_depth", "ask_depth")
+    plan = RecordPlan.of(auction, series, depth_ticks=depth_ticks)
+    assert_engines_agree(auction, min(steps, 60), plan, ("reference", CudaEngine))
+
+
 # name -> (window, what it adds to a small ensemble): more than other engines have to tell apart.
 COUNTED = {
     "what waits takes more than 16 bits": (

@@ -86,6 +86,27 @@ struct Held {
         return has_edge && (nearest - reach < 0 || nearest + reach + 1 >= LEVELS);
     }
 
+#if RECORDING && !WIDE_LOTS
+    // Whether the levels from each best price on, as far as `reach` ticks, are among the lanes.
+    DEVICE_MEMBER bool covers_depths(const Live& live, int32 reach) const {
+        bool bids = live.best_bid < 0 || max(live.best_bid - reach, 0) >= first;
+        bool asks = live.best_ask == LEVELS ||
+                    min(live.best_ask + reach, LEVELS - 1) < first + WINDOW;
+        return bids && asks && live.best_bid < first + WINDOW && live.best_ask >= first;
+    }
+
+    // Lots of a side (sign 1 buys, -1 sells) at the group's levels `low` .. `high`.
+    DEVICE_MEMBER uint32 sum_levels(int32 low, int32 high, int32 sign, uint32 lane) const {
+        uint32 lots = 0;
+#pragma unroll
+        for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
+            int32 level = level_of(lane) + i;
+            if (level >= low && level <= high) lots += positive(sign * resting[i]);
+        }
+        return sum_group(lots);
+    }
+#endif
+
     DEVICE_MEMBER void store(Lots* book, uint32 lane) const {
 #pragma unroll
         for (int32 i = 0; i < LEVELS_A_LANE; ++i) {
@@ -242,7 +263,7 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
     Lots* book = books + (uint64)m * LEVELS;
     Live live = take_up(scalars, market);
 #if RECORDING
-    const Rows rows = *all_rows;
+    const Rows& rows = *all_rows;  // not a copy: its pointers would take registers of every step
     uint64 at = m;
     uint32 row = 0;
 #endif
@@ -341,8 +362,20 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
 #if RECORDING
         if ((step + 1) % rows.every == 0) {
             if (real && lane == 0) record_row(rows, at, live, scalars);
-            uint32 deep = __ballot_sync(ALL_LANES, real && records_book(rows, market));
-            if (deep && real) held.store(book, lane);
+            bool from_memory = real && records_book(rows, market);
+#if !WIDE_LOTS
+            int32 reach = min(rows.depth_ticks, (uint32)LEVELS);
+            bool here = from_memory && market.book_row < 0 && held.covers_depths(live, reach);
+            if (__any_sync(ALL_LANES, here)) {
+                uint32 bid = held.sum_levels(live.best_bid - reach, live.best_bid, 1, lane);
+                uint32 ask = held.sum_levels(live.best_ask, live.best_ask + reach, -1, lane);
+                if (here && lane == 0 && rows.bid_depth) rows.bid_depth[at] = bid;
+                if (here && lane == 0 && rows.ask_depth) rows.ask_depth[at] = ask;
+                from_memory &= !here;
+            }
+#endif
+            uint32 deep = __ballot_sync(ALL_LANES, from_memory);
+            if (from_memory) held.store(book, lane);
             __syncwarp();
             for (uint32 g = 0; deep && g < MARKETS_PER_WARP; ++g) {
                 if (!(deep >> (g * GROUP) & 1)) continue;
