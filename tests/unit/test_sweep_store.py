@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import killed_sweep
@@ -23,7 +24,7 @@ from bookwarp.sweeping import store as stores
 from bookwarp.sweeping.design import grid, zipped
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
-from bookwarp.sweeping.running import run_block
+from bookwarp.sweeping.running import Block, run_block
 from bookwarp.sweeping.store import SweepStore, open_sweep
 from bookwarp.sweeping.sweep import sweep
 
@@ -335,3 +336,22 @@ def test_interrupt_says_how_many_blocks_are_kept(tmp_path, whole):
     ]
     stored(tmp_path / "here.zarr")
     assert contents(tmp_path / "here.zarr") == contents(whole)
+
+
+def test_blocks_are_checked_file_by_file(tmp_path):
+    plan = SweepPlan.of(grid(max_qty=[1, 2], replicas=50_000), TinyMeasure(), {"steps": 30})
+    assert plan.blocks.count == 1
+    store = SweepStore(tmp_path / "large.zarr", plan)
+    results = {
+        **{name: np.ones((100_000, *each.shape)) for name, each in plan.outputs.items()},
+        **{name: np.ones(100_000, np.int64) for name in plan.exact},
+    }
+    store.write(Block(0, results, np.zeros((0, 30), np.int64)))
+    largest = max(each.nbytes for each in results.values())
+    tracemalloc.start()
+    try:
+        assert store.missing() == []
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert largest < most < 2 * largest < sum(each.nbytes for each in results.values())

@@ -9,7 +9,7 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,7 +99,7 @@ class SweepStore:
             chunks = self._chunks(block)
             for name, content in chunks.items():
                 self._put(name, content)
-            marker = block.exact_sha256(self.plan) + _hash_chunks(chunks)
+            marker = block.exact_sha256(self.plan) + _hash_chunks(chunks.values())
             self._put(_marker_file(block.number), marker)
 
     def exact_sha256(self, number: int) -> bytes | None:
@@ -163,11 +163,11 @@ class SweepStore:
         marker = self._read_marker(number)
         if marker is None:
             return False
+        files = (self.path / name for name in self._files(number))
         try:
-            chunks = {name: (self.path / name).read_bytes() for name in self._files(number)}
+            return marker[SHA256_BYTES:] == _hash_chunks(file.read_bytes() for file in files)
         except OSError:
             return False
-        return marker[SHA256_BYTES:] == _hash_chunks(chunks)
 
     def _read_marker(self, number: int) -> bytes | None:
         try:
@@ -263,9 +263,9 @@ def _chunk_file(name: str, place: tuple[int, ...]) -> str:
     return "/".join((name, "c", *map(str, place)))
 
 
-def _hash_chunks(chunks: Mapping[str, Buffer]) -> bytes:
-    """Return the SHA-256 of the files of a block."""
+def _hash_chunks(chunks: Iterable[Buffer]) -> bytes:
+    """Return the SHA-256 of the files of a block, one after the other."""
     hasher = hashlib.sha256()
-    for content in chunks.values():
+    for content in chunks:
         hasher.update(content)
     return hasher.digest()
