@@ -149,6 +149,45 @@ def test_a_cluster_without_workers_is_waited_for(whole, tmp_path):
     assert contents(path) == whole
 
 
+def said_of_absence(caplog):
+    return [each for each in caplog.messages if "has no worker" in each]
+
+
+def scale_when_said(cluster, caplog, times):
+    """Let a worker come once it was said so often that there is none."""
+    latest = time.monotonic() + 30
+    while len(said_of_absence(caplog)) < times:
+        assert time.monotonic() < latest, "nobody says that there is no worker"
+        time.sleep(0.01)
+    cluster.scale(1)
+
+
+def test_a_cluster_that_has_no_worker_or_loses_the_last_one_is_said(
+    whole, many_tasks, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(clusters, "_PATIENCE_SECONDS", 0.3)
+    path = tmp_path / "sweep.zarr"
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+
+        def come_and_go():
+            scale_when_said(cluster, caplog, 1)
+            wait_for_blocks(path, 2)
+            cluster.scale(0)
+            scale_when_said(cluster, caplog, 2)
+
+        other = threading.Thread(target=come_and_go)
+        other.start()
+        stored(path, client)
+        other.join()
+        address = client.scheduler.address
+    assert contents(path) == whole
+    said = f"the Dask cluster of {address} has no worker: the sweep waits for one to come"
+    assert said_of_absence(caplog) == [said, said]
+
+
 # -- death, and interrupts
 
 

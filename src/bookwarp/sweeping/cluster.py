@@ -6,8 +6,12 @@ goes to another one, by Dask; blocks are written whole and the same by whoever r
 """
 
 import hashlib
+import logging
+import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,12 +25,16 @@ from bookwarp.sweeping.running import Report
 from bookwarp.sweeping.store import SweepStore
 from bookwarp.sweeping.worker import Job, Room, prepare, run_task
 
+_LOG = logging.getLogger("bookwarp")
+
 # A task is so many agent events, seconds of a core, unless there is less left to share.
 _TASK_EVENTS = 2**31
 # Tasks under way for each that a worker can run at once: one runs while the next one waits.
 _AHEAD = 2
 # Seconds between two looks at who is there.
 _LOOK_SECONDS = 5.0
+# Seconds without a worker until this is said; a worker that was restarted is back by then.
+_PATIENCE_SECONDS = 5.0
 # Seconds until files of workers must be seen here: network file systems tell of them late.
 _SEEN_SECONDS = 90.0
 # Status of a client that has a scheduler.
@@ -90,7 +98,8 @@ class Cluster:
             content = cloudpickle.dumps(store.plan)
             with store.holding(content) as held:
                 job = self._job(store, held, content)
-                found = _Tasks(self.client, job, store.plan, missing).run(report, written)
+                with _saying_that_nobody_works(self.client):
+                    found = _Tasks(self.client, job, store.plan, missing).run(report, written)
             _await_blocks(store, found)
 
         return run
@@ -204,6 +213,42 @@ class _Tasks:
         """Return how many tasks all workers together run at once."""
         threads = self._client.nthreads().values()
         return max(1, sum(min(self._room.tasks, int(each)) for each in threads))
+
+
+@contextmanager
+def _saying_that_nobody_works(client: Any) -> Iterator[None]:
+    """Warn, as often as a cluster comes to have no worker, that its sweep waits for one.
+
+    It waits inside calls of Dask, so that a thread beside it looks.
+    """
+    over = threading.Event()
+
+    def look() -> None:
+        since, said = time.monotonic(), False
+        while not over.wait(_PATIENCE_SECONDS / 4):
+            if client.status != _CONNECTED or _has_workers(client):
+                since, said = time.monotonic(), False
+            elif not said and time.monotonic() - since > _PATIENCE_SECONDS:
+                said = True
+                _LOG.warning(
+                    "the Dask cluster of %s has no worker: the sweep waits for one to come",
+                    client.scheduler.address,
+                )
+
+    # A scheduler that was stopped may let it wait long for an answer, which nobody needs then.
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _has_workers(client: Any) -> bool:
+    """Say whether a cluster has workers; if it does not answer, the tasks will tell why."""
+    try:
+        return bool(client.nthreads())
+    except Exception:  # noqa: BLE001
+        return True
 
 
 def _check_client(client: Any) -> None:
