@@ -6,14 +6,15 @@ at the addresses that it is given and from nothing else: what is laid out wrongl
 
 import ctypes
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from emulated_extras import PlainExtras
 from plain_model import PlainMarket, splitmix64
 
-from bookwarp.engines.cuda import engine, part
-from bookwarp.engines.cuda.layout import MARKET, ROWS, scalar_names, scalars_pitch
+from bookwarp.engines.cuda import engine, opening, part
+from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS, scalar_names, scalars_pitch
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import EngineError
 
@@ -76,6 +77,10 @@ class EmulatedGpu:
         assert array.nbytes == memory.nbytes
         ctypes.memmove(memory.pointer, np.ascontiguousarray(array).ctypes.data, array.nbytes)
 
+    def fill(self, memory, byte, nbytes):
+        assert nbytes <= memory.nbytes
+        ctypes.memset(memory.pointer, byte, nbytes)
+
     def read(self, memory, array):
         assert array.nbytes <= memory.nbytes
         assert array.flags.c_contiguous
@@ -115,9 +120,13 @@ class EmulatedGpu:
         return grid, block, shared_bytes
 
     def launch(self, config, key, *arguments):
-        self.launches.append((config, key, arguments))
         assert {arguments[0], arguments[1], arguments[2]} <= set(self.blocks)
         grid, block, shared_bytes = config
+        if callable(key):  # opens markets, and is no kernel of a key
+            assert shared_bytes == 0
+            key(grid, block, *arguments)
+            return
+        self.launches.append((config, key, arguments))
         assert (block, shared_bytes) == (key.block, key.shared_bytes)
         assert key.kernel == "general" or grid == -(-int(arguments[6]) // key.markets_per_warp)
         run_kernel(key, *arguments)
@@ -160,6 +169,32 @@ def run_kernel(
                 row += 1
         put_down(plain, book[market], own)
         beside.put_down(plain, market, own)
+
+
+class PlainOpening:
+    """The kernels that open markets."""
+
+    def get_kernel(self, name):
+        kind, lots = name.split("_")
+        assert kind == "open"
+        return partial(open_markets, np.dtype(lots))
+
+
+def open_markets(lots, grid, block, markets, books, scalars, count, levels, following):
+    """Write what is not 0 when markets open, where nothing was but the depth of their levels."""
+    assert all(isinstance(each, np.uint32) for each in (count, levels, following))
+    count, levels = int(count), int(levels)
+    assert (grid - 1) * block < count <= grid * block
+    parameters = array_at(markets, MARKET, count)
+    book = array_at(books, lots, count, levels)
+    state = array_at(scalars, np.int64, len(SCALARS), scalars_pitch(count))
+    for market in range(count):
+        own = Scalars(SCALARS, state[:, market])
+        price, depth = int(parameters[market]["open_price"]), int(own["best_bid"])
+        centre = levels // 2 if following else price
+        book[market, centre - 1], book[market, centre + 1] = depth, -depth
+        own["last"], own["prev_mid2"], own["base"] = price, 2 * centre, price - centre
+        own["best_bid"], own["best_ask"] = (centre - 1, centre + 1) if depth else (-1, levels)
 
 
 class Scalars:
@@ -295,4 +330,5 @@ def emulated_gpus(monkeypatch):
     monkeypatch.setattr(engine, "device_count", lambda: 2)
     monkeypatch.setattr(engine, "Gpu", make)
     monkeypatch.setattr(part, "load_kernel", lambda key, arch: key)
+    monkeypatch.setattr(opening, "load_kernels", lambda arch: PlainOpening())
     return made

@@ -1,14 +1,12 @@
 """The cuda engine's own code, on GPUs that the host plays: what it lays out, keeps and brings."""
 
 import threading
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from emulated_gpu import EmulatedGpu, array_at
 from emulated_gpu import emulated_gpus as emulated_gpus
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from parity_cases import build, everything
 
 from bookwarp.engines import registry
@@ -16,14 +14,13 @@ from bookwarp.engines.cpu.engine import CpuEngine
 from bookwarp.engines.cuda import rows as row_module
 from bookwarp.engines.cuda.engine import CudaEngine
 from bookwarp.engines.cuda.layout import lay_out_book, lay_out_scalars
-from bookwarp.engines.cuda.opening import lay_out_opening
 from bookwarp.engines.cuda.part import part_nbytes
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import SERIES, RecordPlan
-from bookwarp.spec.state import State, opening_state
+from bookwarp.spec.state import opening_state
 from bookwarp.testing.parity import assert_engines_agree, find_difference
 from bookwarp.testing.strategies import runs
 
@@ -48,19 +45,17 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(row_module, "MOST_ROWS", 2)
 
 
-@given(runs(max_markets=6, max_agents=4, max_levels=20, max_steps=1), st.sampled_from("iq"))
-def test_markets_open_on_a_device_as_they_do_in_a_state(case, lots):
-    auction, state = case.auction, opening_state(case.auction)
-    edges = [0, auction.markets // 2, auction.markets]
-    for first, stop in pairwise(edges):
-        arrays = {n: a[first:stop] for n, a in state.arrays().items()}
-        own = State(0, **arrays)
-        if stop == first or (lots == "i" and own.bid.max() >= 2**31):
-            continue
-        book, scalars = lay_out_opening(auction, first, stop, np.dtype(lots))
-        np.testing.assert_array_equal(book, lay_out_book(own, np.dtype(lots)))
-        np.testing.assert_array_equal(scalars, lay_out_scalars(own))
-        assert book.dtype == lots
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs(max_markets=6, max_agents=4, max_levels=20, max_steps=1))
+def test_markets_open_on_a_device_as_they_do_in_a_state(emulated_gpus, case):
+    state = opening_state(case.auction)
+    for engine in (CudaEngine, OnTwoDevices):
+        for part in engine(case.auction, NO_ROWS)._parts:
+            own = part.slice.of_state(state)
+            book, scalars, waiting = part.read()
+            np.testing.assert_array_equal(book, lay_out_book(own, part.lots))
+            np.testing.assert_array_equal(scalars, lay_out_scalars(own))
+            assert waiting is None or not waiting.any()
 
 
 @pytest.fixture(params=["here", "in threads"])

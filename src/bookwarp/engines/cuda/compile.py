@@ -12,6 +12,7 @@ from bookwarp.spec.errors import EngineError
 
 _KERNELS = Path(__file__).parent / "kernels"
 _HEADERS = (
+    "market",
     "layout",
     "random",
     "counters",

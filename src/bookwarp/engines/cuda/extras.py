@@ -59,7 +59,7 @@ class Extras:
     def clear(self) -> None:
         """Let nothing wait."""
         for memory in self.waiting.values():
-            self._gpu.write(memory, np.zeros(self._shape or 0, self.lots))
+            self._gpu.fill(memory, 0, memory.nbytes)
 
     def write(self, state: State) -> None:
         """Let those lots wait that do in a state of these markets."""

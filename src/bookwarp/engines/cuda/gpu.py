@@ -154,6 +154,11 @@ class Gpu:
                 )
             self.wait()
 
+    def fill(self, memory: Memory, byte: int, nbytes: int) -> None:
+        """Set the first bytes of `memory`, after the work so far."""
+        with self:
+            checked(self._driver.cuMemsetD8Async(memory.pointer, byte, nbytes, self.stream_handle))
+
     def read(self, memory: Memory, array: np.ndarray) -> np.ndarray:
         """Fill a contiguous array from the start of `memory`, once all work before is done."""
         with self:

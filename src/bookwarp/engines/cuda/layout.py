@@ -1,4 +1,4 @@
-"""What the kernels are given and give back: structures of layout.cuh, as NumPy dtypes."""
+"""What the kernels are given and give back: structures of market.cuh and layout.cuh, as dtypes."""
 
 from collections.abc import Mapping
 
@@ -78,7 +78,13 @@ _NOBODY = len(MIXED_TYPES)
 
 
 def layout_assertions() -> str:
-    """Return C++ that does not compile unless the structures lie in memory as the dtypes say."""
+    """Return C++ that does not compile unless all structures lie in memory as the dtypes say."""
+    others = {name: dtype for name, dtype in STRUCTURES.items() if name != "Market"}
+    return market_assertions() + assert_layouts(others)
+
+
+def market_assertions() -> str:
+    """Return that of them for what market.cuh has: parameters and scalars."""
     checks = []
     for number, name in enumerate((*SCALARS, *EXECUTION_SCALARS)):
         says = f'"{name} is not number {number} of SCALARS in layout.py");'
@@ -87,7 +93,7 @@ def layout_assertions() -> str:
         f"static_assert(SCALARS_PITCH == {_SCALARS_PITCH}, "
         f'"scalars do not begin where layout.py puts them");\n'
     )
-    return assert_layouts(STRUCTURES) + "".join(checks)
+    return assert_layouts({"Market": STRUCTURES["Market"]}) + "".join(checks)
 
 
 def assert_layouts(structures: Mapping[str, np.dtype]) -> str:

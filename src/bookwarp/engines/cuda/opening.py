@@ -1,48 +1,85 @@
-"""The opening state on a device, laid out without the wide books of a state in host memory.
+"""The opening state on a device, written there: only what markets differ in is brought to it.
 
-A book opens with two levels that are not 0. To make many of them of an `opening_state`, in
-which every level has 16 bytes, would take longer than to run them.
+A book opens with two levels that are not 0. To make many of them in host memory, and to bring them,
+would take about as long as to run them.
 """
+
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.cuda.layout import scalar_names, scalars_pitch
+from bookwarp.engines.cuda.compile import compile_source, find_compiled
+from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart
+from bookwarp.engines.cuda.layout import market_assertions, scalar_names, scalars_pitch
+from bookwarp.spec.codes import Window
 from bookwarp.spec.market import CallAuction
-from bookwarp.spec.state import opening_prices
+
+_KERNELS = Path(__file__).parent / "kernels"
+_WHAT = "the kernels that open markets"
+_BLOCK = 128
 
 
-def lay_out_opening(
-    auction: CallAuction, first: int, stop: int, lots: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return how the markets `first` .. `stop`, half-open, open.
+def join_sources() -> str:
+    """Return the source of the kernels, which is the same for all ensembles."""
+    market, opening = (_read(name) for name in ("market.cuh", "open.cu"))
+    return f'{market}#line 1 "layout.py"\n{market_assertions()}{opening}'
+
+
+def compile_kernels(arch: str) -> tuple[bytes, str]:
+    """Compile the kernels; see `bookwarp.engines.cuda.compile.compile_source`."""
+    return compile_source(join_sources(), arch, _WHAT)
+
+
+@cache
+def load_kernels(arch: str) -> Any:
+    """Return the code for GPUs of kind `arch`; it is compiled if it never was."""
+    from cuda.core import ObjectCode
+
+    return ObjectCode.from_cubin(find_compiled(join_sources(), arch, _WHAT))
+
+
+def open_markets(
+    gpu: Gpu,
+    auction: CallAuction,
+    first: int,
+    stop: int,
+    *,
+    markets: Memory,
+    book: Memory,
+    scalars: Memory,
+    lots: np.dtype,
+) -> None:
+    """Start to write how the markets `first` .. `stop`, half-open, open.
 
     Args:
+        gpu: the device.
         auction: the whole ensemble.
         first, stop: which markets.
-        lots: type of the lots at a level.
+        markets: their parameters, MARKET [market].
+        book: where signed books go, lots [market, level].
+        scalars: where scalars go, int64 [scalar, pitch].
+        lots: type of the lots at a level, int32 or int64.
 
-    Returns:
-        What `lay_out_book` and `lay_out_scalars` make of their opening state: signed books, lots
-        [market, level], and scalars, int64 [scalar, pitch].
+    Raises:
+        EngineError: the kernel does not compile, or the GPU failed.
     """
-    own = slice(first, stop)
-    count, levels = stop - first, auction.levels
-    open_price, base = (prices[own] for prices in opening_prices(auction))
-    centre = open_price - base
-    depth = auction.per_market("open_depth")[own]
-    markets = np.arange(count)
-    book = np.zeros((count, levels), lots)
-    book[markets, centre - 1] = depth
-    book[markets, centre + 1] = -depth
-    values = {
-        "best_bid": np.where(depth > 0, centre - 1, -1),
-        "best_ask": np.where(depth > 0, centre + 1, levels),
-        "last": open_price,
-        "prev_mid2": 2 * centre,
-        "base": base,
-    }
-    names = scalar_names(auction.has_execution_agents)
-    scalars = np.zeros((len(names), scalars_pitch(count)), np.int64)
-    for name, value in values.items():
-        scalars[names.index(name), :count] = value
-    return book, scalars
+    count = stop - first
+    for memory in (book, scalars):
+        gpu.fill(memory, 0, memory.nbytes)
+    place = scalar_names(auction.has_execution_agents).index("best_bid") * scalars_pitch(count) * 8
+    depth = np.ascontiguousarray(auction.per_market("open_depth")[first:stop], np.int64)
+    gpu.write(MemoryPart(scalars.pointer + place, depth.nbytes), depth)
+    with gpu:
+        kernel = load_kernels(gpu.arch).get_kernel(f"open_{lots}")
+    gpu.launch(
+        gpu.configure(-(-count // _BLOCK), _BLOCK, 0),
+        kernel,
+        *(memory.pointer for memory in (markets, book, scalars)),
+        *map(np.uint32, (count, auction.levels, auction.window is Window.FOLLOWING)),
+    )
+
+
+def _read(name: str) -> str:
+    return f'#line 1 "{name}"\n' + (_KERNELS / name).read_text(encoding="utf-8")

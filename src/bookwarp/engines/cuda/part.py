@@ -20,7 +20,7 @@ from bookwarp.engines.cuda.layout import (
     scalar_names,
     scalars_pitch,
 )
-from bookwarp.engines.cuda.opening import lay_out_opening
+from bookwarp.engines.cuda.opening import open_markets
 from bookwarp.engines.cuda.rows import (
     RowBuffer,
     buffer_nbytes,
@@ -141,9 +141,16 @@ class Part:
         self.kept: KeptRows | None = None
         if kept_rows is not None:
             self.kept = KeptRows(gpu, plan, self._row_shapes, kept_rows)
-        book, scalars = lay_out_opening(auction, markets.first, markets.stop, lots)
-        gpu.write(self.book, book)
-        gpu.write(self.scalars, scalars)
+        open_markets(
+            gpu,
+            auction,
+            markets.first,
+            markets.stop,
+            markets=self._markets,
+            book=self.book,
+            scalars=self.scalars,
+            lots=lots,
+        )
         self.extras.clear()
 
     def write(self, state: State, lots: np.dtype) -> None:

@@ -67,11 +67,6 @@ class TableGpu(Gpu):
             return self.read(memory, np.empty(count, dtype))
         return self.read(memory, self._take_pinned(nbytes).view(dtype))
 
-    def fill(self, memory: Memory, byte: int, nbytes: int) -> None:
-        """Set the first bytes of `memory`, after the work so far."""
-        with self:
-            checked(self._driver.cuMemsetD8Async(memory.pointer, byte, nbytes, self.stream_handle))
-
     def copy(self, target: Memory, source: Memory, nbytes: int) -> None:
         """Copy the first bytes of one memory to another, after the work so far."""
         with self:
