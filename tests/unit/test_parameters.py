@@ -521,6 +521,13 @@ def test_every_parameter_error_is_a_value_error_and_a_bookwarp_error():
     assert issubclass(ParameterError, BookwarpError)
 
 
+@pytest.mark.parametrize("name, kind", [("max_qty", "integers"), ("market_order_prob", "numbers")])
+def test_a_bool_among_numbers_is_none(name, kind):
+    for values in ([1, True], (True, False), [np.True_, 1], np.array([True, False])):
+        with pytest.raises(ParameterError, match=f"{name} must hold {kind}, not bool"):
+            CallAuction.of(2, **{name: values})
+
+
 def test_a_duration_is_no_integer():
     with pytest.raises(ParameterError, match=r"max_qty must be an integer, not .*timedelta64"):
         CallAuction.of(4, max_qty=np.timedelta64(1, "s"))

@@ -91,12 +91,15 @@ def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
             f"{name} has shape {array.shape}; it must be one number or one per market, "
             f"shape ({markets},)"
         )
-    if isinstance(value, list | tuple) and all(type(each) is int for each in value):
+    kinds = set(map(type, value)) if isinstance(value, list | tuple) else set()
+    has_bools = not kinds.isdisjoint({bool, np.bool_})
+    if kinds == {int}:
         # NumPy makes floats of integers that no one type of its own holds: 1 and 2**64 - 1.
         array = np.array(value, object)
-    elif array.dtype.kind not in ("iuf" if parameter.real else "iu"):
+    elif has_bools or array.dtype.kind not in ("iuf" if parameter.real else "iu"):
         kind = "numbers" if parameter.real else "integers"
-        raise ParameterError(f"{name} must hold {kind}, not {array.dtype}")
+        said = "bool" if has_bools else array.dtype
+        raise ParameterError(f"{name} must hold {kind}, not {said}")
     bad = ~((array >= parameter.low) & (array <= parameter.high)).astype(bool)
     if np.any(bad):
         market = int(np.argmax(bad))
