@@ -12,7 +12,7 @@ from cases import Case, Group
 from contender import Outcome, call_auction, outcome_of
 from gpu import gpu_present, time_on_stream
 
-from bookwarp.engines.cuda.kernel_key import Arrangement, choose_key
+from bookwarp.engines.cuda.kernel_key import Arrangement, bound_orders, choose_key
 from bookwarp.engines.registry import engine_class, engine_status
 from bookwarp.simulation import Simulation
 from bookwarp.spec.record import RecordPlan
@@ -57,8 +57,8 @@ class CudaEngine:
         engine: Any = engine_class(self.name)(auction, plan, cuda_stream=stream)
         if self._arrangement is not None:
             flags = {"wide_lots": False, "recording": plan.has_rows, "shape": engine.shape}
-            counts = auction.type_counts()
-            engine.use(choose_key(auction, counts, arrangement=self._arrangement, **flags))
+            orders = bound_orders(auction, auction.type_counts())
+            engine.use(choose_key(auction, orders, arrangement=self._arrangement, **flags))
         rows = plan.allocate(auction, plan.rows(0, steps))
         if plan.has_rows:
             # Memory for rows is made by the first steps that record.

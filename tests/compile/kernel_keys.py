@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bookwarp.engines.cuda.kernel_key import Arrangement, GpuShape, arrangements, choose_key
+from bookwarp.engines.cuda.kernel_key import (
+    Arrangement,
+    GpuShape,
+    arrangements,
+    bound_orders,
+    choose_key,
+)
 from bookwarp.spec.market import CallAuction
 
 ALL_TYPES = {"noise": 0.4, "momentum": 0.2, "maker": 0.2, "fundamental": 0.2}
@@ -123,10 +129,11 @@ def key_of(case, arch, markets_a_multiprocessor=100):
     """Return the key of a case on a GPU; of few markets, blocks have more registers."""
     parameters, wide, recording = (COUNTED if case.kernel == "counted" else GENERAL)[case.name]
     auction = CallAuction.of(2, **parameters)
-    assert case.arrangement in arrangements(auction, auction.type_counts()), case
+    orders = bound_orders(auction, auction.type_counts())
+    assert case.arrangement in arrangements(orders), case
     return choose_key(
         auction,
-        auction.type_counts(),
+        orders,
         wide_lots=wide,
         recording=recording,
         shape=GpuShape(2 / markets_a_multiprocessor, MOST_BLOCKS[arch]),

@@ -13,7 +13,7 @@ import pytest
 from bookwarp.engines.cuda import layout
 from bookwarp.engines.cuda.availability import packages_installed
 from bookwarp.engines.cuda.compile import compile_kernel, find_code, join_sources
-from bookwarp.engines.cuda.kernel_key import GpuShape, arrangements, choose_key
+from bookwarp.engines.cuda.kernel_key import GpuShape, arrangements, bound_orders, choose_key
 from bookwarp.engines.cuda.variants import equivalent_keys
 from bookwarp.spec.errors import EngineError
 from bookwarp.spec.market import CallAuction
@@ -53,14 +53,13 @@ def test_kernel_compiles_within_its_budget(budgets, case, arch):
 @pytest.mark.parametrize("given", [{}, {"stream": "paper"}, {"noise_spread": 9}])
 def test_every_kernel_that_tuning_tries_compiles(given):
     auction = CallAuction.of(2, **given)
-
-    counts = auction.type_counts()
+    orders = bound_orders(auction, auction.type_counts())
 
     def choose(arrangement):
         flags = {"wide_lots": False, "recording": False, "shape": GpuShape(132, 32)}
-        return choose_key(auction, counts, arrangement=arrangement, **flags)
+        return choose_key(auction, orders, arrangement=arrangement, **flags)
 
-    for key in equivalent_keys(choose, arrangements(auction, counts)):
+    for key in equivalent_keys(choose, arrangements(orders)):
         code, log = compile_kernel(key, "sm_90")
         assert code[:4] == b"\x7fELF"
         assert "warning #" not in log, log
@@ -82,8 +81,9 @@ def test_the_blocks_for_which_registers_are_kept_fit_a_multiprocessor(budgets):
 
 def default_key():
     auction = CallAuction.of(2)
+    orders = bound_orders(auction, auction.type_counts())
     flags = {"wide_lots": False, "recording": False, "shape": GpuShape(132, 32)}
-    return choose_key(auction, auction.type_counts(), **flags)
+    return choose_key(auction, orders, **flags)
 
 
 @pytest.mark.parametrize("structure", ["Market", "Rows"])

@@ -26,11 +26,11 @@ def force_kernel(patch, name):
     """Let every ensemble that can be run by one of `KERNELS` be run by it."""
     wanted = KERNELS[name]
     if wanted is None:
-        patch.setattr(kernel_key, "counts_orders", lambda auction, counts: False)
+        patch.setattr(kernel_key, "counts_orders", lambda orders: False)
         return
 
-    def choose(auction, counts, shape):
-        possible = kernel_key.arrangements(auction, counts)
+    def choose(auction, orders, shape):
+        possible = kernel_key.arrangements(orders)
         return wanted if wanted in possible else possible[0]
 
     patch.setattr(kernel_key, "_choose_arrangement", choose)

@@ -6,7 +6,13 @@ from emulated_gpu import array_at
 from emulated_gpu import emulated_gpus as emulated_gpus
 
 from bookwarp.engines.cuda.engine import CudaEngine
-from bookwarp.engines.cuda.kernel_key import Arrangement, GpuShape, arrangements, choose_key
+from bookwarp.engines.cuda.kernel_key import (
+    Arrangement,
+    GpuShape,
+    arrangements,
+    bound_orders,
+    choose_key,
+)
 from bookwarp.engines.cuda.layout import (
     EXECUTION_SCALARS,
     MARKET,
@@ -38,9 +44,13 @@ def state_after(auction, steps):
     return running.read_state()
 
 
+def orders_of(auction):
+    return bound_orders(auction, auction.type_counts())
+
+
 def key_of(auction, multiprocessors=0.01, wide_lots=False):
-    counts, shape = auction.type_counts(), GpuShape(multiprocessors, 32)
-    return choose_key(auction, counts, wide_lots=wide_lots, recording=False, shape=shape)
+    orders, shape = orders_of(auction), GpuShape(multiprocessors, 32)
+    return choose_key(auction, orders, wide_lots=wide_lots, recording=False, shape=shape)
 
 
 def test_a_kernel_has_what_some_market_needs():
@@ -59,8 +69,8 @@ def test_a_kernel_has_what_some_market_needs():
 
 def test_neither_changes_how_markets_may_be_put_on_warps():
     plain, both = small(), small(**WAITS, **EXECUTES)
-    possible = arrangements(both, both.type_counts())
-    assert possible == arrangements(plain, plain.type_counts())
+    possible = arrangements(orders_of(both))
+    assert possible == arrangements(orders_of(plain))
     assert Arrangement(4, False) in possible
 
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from bookwarp.engines.cuda import layout
 from bookwarp.engines.cuda.kernel_key import (
     Arrangement,
     GpuShape,
     arrangements,
+    bound_orders,
     choose_key,
     largest_orders,
     wide_draws,
@@ -29,6 +31,10 @@ MAKERS = {"maker": 0.5, "noise": 0.5}
 NO_MAKERS = {"noise": 1}
 
 
+def orders_of(auction):
+    return bound_orders(auction, auction.type_counts())
+
+
 def key_for(
     markets=4,
     multiprocessors=0.01,
@@ -41,7 +47,7 @@ def key_for(
     auction = CallAuction.of(markets, **parameters)
     return choose_key(
         auction,
-        auction.type_counts(),
+        orders_of(auction),
         wide_lots=wide_lots,
         recording=recording,
         shape=GpuShape(multiprocessors, 32),
@@ -136,7 +142,7 @@ def test_markets_are_put_on_warps_as_they_run_fastest(expected, parameters):
 )
 def test_markets_are_put_on_warps_in_every_way_that_fits(expected, parameters):
     auction = CallAuction.of(4, **parameters)
-    assert arrangements(auction, auction.type_counts()) == expected
+    assert arrangements(orders_of(auction)) == expected
 
 
 def test_registers_are_kept_for_as_many_blocks_as_there_are():
@@ -145,7 +151,7 @@ def test_registers_are_kept_for_as_many_blocks_as_there_are():
     assert key_for(markets=65, multiprocessors=1, arrangement=AHEAD).blocks_per_sm == 8
     auction = CallAuction.of(100)
     flags = {"wide_lots": False, "recording": False, "shape": GpuShape(1, 24)}
-    assert choose_key(auction, auction.type_counts(), **flags).blocks_per_sm == 24
+    assert choose_key(auction, orders_of(auction), **flags).blocks_per_sm == 24
 
 
 def test_a_lane_empties_its_counters_before_they_overflow():
@@ -260,6 +266,45 @@ def test_parameters_are_laid_out_for_every_market():
     assert rows["wide"].tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("stream", ["default", "paper"])
+def test_what_markets_share_is_laid_out_as_if_each_had_its_own(stream):
+    shared = {
+        "seed": 2**64 - 1,
+        "open_price": 3,
+        "max_qty": 700,
+        "noise_spread": 9,
+        "market_order_prob": 0.3,
+        "maker_half_spread": 99,
+        "clearing_interval": 2,
+    }
+    mix = {"noise": 0.5, "momentum": 0.2, "maker": 0.2, "fundamental": 0.1}
+    own = {name: [value] * 3 for name, value in shared.items()}
+    own_mix = {name: [share] * 3 for name, share in mix.items()}
+    sizes = {"agents": 17, "levels": 16, "stream": stream}
+    once = CallAuction.of(3, **sizes, **shared, mix=mix)
+    each = CallAuction.of(3, **sizes, **own, mix=own_mix)
+    assert once.shared_type_counts().shape == (1, 4)
+    assert each.shared_type_counts().shape == once.type_counts().shape == (3, 4)
+    np.testing.assert_array_equal(once.type_counts(), each.type_counts())
+    plan = RecordPlan()
+    rows = lay_out_markets(once, once.shared_type_counts(), plan)
+    assert rows.tobytes() == lay_out_markets(once, once.type_counts(), plan).tobytes()
+    assert rows.tobytes() == lay_out_markets(each, each.type_counts(), plan).tobytes()
+    assert bound_orders(once, once.shared_type_counts()) == orders_of(once) == orders_of(each)
+
+
+def test_parameters_of_many_markets_are_laid_out_in_pieces(monkeypatch):
+    number = np.arange(10)
+    auction = CallAuction.of(
+        10, levels=16, seed=number, max_qty=1 + number, open_price=1 + number, market_ids=number**2
+    )
+    given = auction, auction.type_counts(), RecordPlan()
+    rows = lay_out_markets(*given)
+    assert rows["open_price"].tolist() == rows["max_qty"].tolist() == list(range(1, 11))
+    monkeypatch.setattr(layout, "_ROWS_TOGETHER", 4)
+    assert lay_out_markets(*given).tobytes() == rows.tobytes()
+
+
 def test_types_are_filled_up_with_nobody():
     types = lay_out_types(np.array([[0, 1, 2], [3, 3, 3]], np.int8))
     assert types.shape == (2, 64)
@@ -298,3 +343,15 @@ def test_books_are_numbered_anew_in_every_part():
     assert own["last"].tolist() == [[2, 3], [9, 10]]
     assert own["book_bid"][:, 0, 0].tolist() == [8, 32]
     assert len(split_markets(markets, None, plan, 100)) == 7
+
+
+def test_parameters_are_copied_only_where_books_are_numbered_anew():
+    auction = CallAuction.of(6, agents=2, levels=8)
+    plan = RecordPlan.of(auction, "book", book_markets=[2, 5])
+    markets = lay_out_markets(auction, auction.type_counts(), plan)
+    before = markets.copy()
+    (whole,) = split_markets(markets, None, plan, 1)
+    parts = split_markets(markets, None, plan, 3)
+    assert np.shares_memory(whole.markets, markets)
+    assert [np.shares_memory(part.markets, markets) for part in parts] == [True, True, False]
+    assert markets.tobytes() == before.tobytes()

@@ -15,7 +15,7 @@ from bookwarp.cli.app import app
 from bookwarp.engines import registry
 from bookwarp.engines.cuda import kernel_key, tuned
 from bookwarp.engines.cuda.engine import CudaEngine
-from bookwarp.engines.cuda.kernel_key import GpuShape, arrangements, choose_key
+from bookwarp.engines.cuda.kernel_key import GpuShape, arrangements, bound_orders, choose_key
 from bookwarp.engines.cuda.variants import choice_of, equivalent_keys, find_key
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.spec.errors import EngineError, ParameterError
@@ -70,14 +70,13 @@ DEFAULT = {"markets_per_warp": 1, "draws_ahead": 1, "blocks_per_sm": 8, "unroll_
 
 def keys_of(markets, **given):
     auction = CallAuction.of(markets, **given)
-
-    counts = auction.type_counts()
+    orders = bound_orders(auction, auction.type_counts())
 
     def choose(arrangement):
         flags = {"wide_lots": False, "recording": False, "shape": GpuShape(2, 32)}
-        return choose_key(auction, counts, arrangement=arrangement, **flags)
+        return choose_key(auction, orders, arrangement=arrangement, **flags)
 
-    possible = arrangements(auction, counts)
+    possible = arrangements(orders)
     return list(equivalent_keys(choose, possible)), choose, possible
 
 

@@ -159,17 +159,25 @@ class CallAuction:
 
     def per_market(self, name: str) -> np.ndarray:
         """Return parameter `name` with one value per market, read-only [market]."""
+        return np.broadcast_to(self.shared(name), (self.markets,))
+
+    def shared(self, name: str) -> np.ndarray:
+        """Return parameter `name` once, [1], if all markets share it; else read-only [market]."""
         value = (self.mix or {})[name[4:]] if name.startswith("mix_") else getattr(self, name)
-        dtype = np.uint64 if name == "seed" else None
-        return np.broadcast_to(np.asarray(value, dtype), (self.markets,))
+        return np.atleast_1d(np.asarray(value, np.uint64 if name == "seed" else None))
 
     def type_counts(self) -> np.ndarray:
         """Return how many agents of each type every market has, int64 [market, type]."""
+        counts = self.shared_type_counts()
+        return counts if len(counts) == self.markets else np.repeat(counts, self.markets, axis=0)
+
+    def shared_type_counts(self) -> np.ndarray:
+        """Return `type_counts` once, [1, type], if all markets share a mix; else [market, type]."""
         if self.agent_types is not None:
             columns = [(self.agent_types == code).sum(axis=1) for code in MIXED_TYPES]
             return np.stack(columns, axis=1).astype(np.int64)
-        shares = np.stack([self.per_market(f"mix_{share}") for share in SHARES], axis=1)
-        return exact_type_counts(shares, self.agents)
+        shares = np.broadcast_arrays(*(self.shared(f"mix_{share}") for share in SHARES))
+        return exact_type_counts(np.stack(shares, axis=1), self.agents)
 
     def subset(self, rows: np.ndarray) -> "CallAuction":
         """Return the ensemble of some markets alone; each draws as it does in the whole."""
@@ -259,15 +267,15 @@ def _check_together(auction: CallAuction) -> None:
     if auction.stream is Stream.PAPER:
         _check_all("max_qty", auction, 1, PAPER_MAX_QTY, 'stream "paper"')
         _check_all("noise_spread", auction, 0, PAPER_MAX_QTY // 2 - 1, 'stream "paper"')
-    _refuse("parent_side", auction, auction.per_market("parent_side") == 0, "neither 1 nor -1")
+    _refuse("parent_side", auction, auction.shared("parent_side") == 0, "neither 1 nor -1")
     if auction.volume_profile is None:
-        follows = auction.per_market("schedule") == Schedule.PROFILE
+        follows = auction.shared("schedule") == Schedule.PROFILE
         _refuse("schedule", auction, follows, "profile, and needs volume_profile")
     auction.check_horizon(0)
 
 
 def _check_all(name: str, auction: CallAuction, low: int, high: int, why: str) -> None:
-    values = auction.per_market(name)
+    values = auction.shared(name)
     _refuse(name, auction, (values < low) | (values > high), f"outside {low} .. {high} ({why})")
 
 

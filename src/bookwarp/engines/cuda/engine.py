@@ -14,6 +14,7 @@ from bookwarp.engines.cuda.kernel_key import (
     GpuShape,
     KernelKey,
     arrangements,
+    bound_orders,
     choose_key,
     largest_orders,
 )
@@ -73,10 +74,11 @@ class CudaEngine:
             raise EngineError(f"engine 'cuda' is not available: {reason}")
         numbers = check_devices(devices, cuda_stream)
         self.auction, self.plan = auction, plan
-        self._type_counts = auction.type_counts()
         self._keys: dict[tuple[bool, bool], KernelKey] = {}
         self._lots_per_step = auction.agents * largest_orders(auction)
-        markets = lay_out_markets(auction, self._type_counts, plan)
+        type_counts = auction.shared_type_counts()
+        self._orders = bound_orders(auction, type_counts)
+        markets = lay_out_markets(auction, type_counts, plan)
         executes = auction.has_execution_agents
         slices = split_markets(
             markets,
@@ -93,7 +95,7 @@ class CudaEngine:
         )
         self._most_markets = max(own.count for own in slices)
         self._step = 0
-        self._narrow_until = self._steps_of_narrow_lots(auction.per_market("open_depth"))
+        self._narrow_until = self._steps_of_narrow_lots(auction.shared("open_depth"))
         key = self._key(wide=self._narrow_until < 1, recording=self.plan.has_rows)
         for gpu, own in zip(self.gpus, slices, strict=True):
             check_memory(gpu, part_nbytes(key, own, plan, gpu.multiprocessors, kept_rows))
@@ -206,7 +208,7 @@ class CudaEngine:
         """Return the keys of all kernels that can run the next steps, that of choice first."""
         wide = self._step + steps > self._narrow_until
         choose = self._chooser(wide, self.plan.has_rows)
-        possible = arrangements(self.auction, self._type_counts)
+        possible = arrangements(self._orders)
         return list(dict.fromkeys((choose(None), *equivalent_keys(choose, possible))))
 
     def use(self, key: KernelKey) -> None:
@@ -299,7 +301,7 @@ class CudaEngine:
         """Return the function from an arrangement, or None for the fastest, to its key."""
         return lambda arrangement: choose_key(
             self.auction,
-            self._type_counts,
+            self._orders,
             wide_lots=wide,
             recording=recording,
             shape=self.shape,
@@ -314,7 +316,7 @@ class CudaEngine:
         if any(other.name != gpu.name for other in self.gpus):
             return None
         choice = recall_choice(gpu.name, gpu.arch, key, self._most_markets)
-        return find_key(choose, arrangements(self.auction, self._type_counts), choice)
+        return find_key(choose, arrangements(self._orders), choice)
 
     def _prepare(self, key: KernelKey) -> None:
         for part in self._parts:
@@ -328,9 +330,9 @@ class CudaEngine:
         """Return for how many steps no side of a book can pass 2**31 - 1 lots.
 
         Args:
-            lots: on the larger side of every book now, with what waits, int64 [market].
+            lots: on the larger side of every book now, with what waits, int64 [market], or [1].
         """
-        most = _NARROW_MOST - self.auction.per_market("parent_qty").astype(np.int64)
+        most = _NARROW_MOST - self.auction.shared("parent_qty").astype(np.int64)
         return int(((most - lots) // self._lots_per_step).min())
 
 

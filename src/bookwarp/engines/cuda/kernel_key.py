@@ -128,21 +128,62 @@ class KernelKey:
 
 
 def largest_orders(auction: CallAuction) -> np.ndarray:
-    """Return the most lots that an order can have, int64 [market]."""
+    """Return the most lots that an order can have, int64 [market], or [1] if all have the same."""
     # A draw of exactly 1 makes an order of the paper's stream one lot too large.
-    return auction.per_market("max_qty").astype(np.int64) + (auction.stream is Stream.PAPER)
+    return auction.shared("max_qty").astype(np.int64) + (auction.stream is Stream.PAPER)
 
 
 def wide_draws(auction: CallAuction) -> np.ndarray:
-    """Return which markets draw by two hashes an agent, bool [market]."""
-    spread = auction.per_market("noise_spread").astype(np.int64)
-    cells = 2 * auction.per_market("max_qty").astype(np.int64) * (2 * spread + 1)
+    """Return which markets draw by two hashes an agent, bool [market], or [1] if all do or none."""
+    spread = auction.shared("noise_spread").astype(np.int64)
+    cells = 2 * auction.shared("max_qty").astype(np.int64) * (2 * spread + 1)
     return np.asarray((cells > NARROW_CELLS) & (auction.stream is Stream.DEFAULT))
+
+
+class OrderBounds(NamedTuple):
+    """What the orders of an ensemble can be, in whichever market."""
+
+    agents: int
+    max_qty: int
+    """Largest parameter, and ..."""
+    largest: int
+    """... the most lots that an order can have."""
+    noise_spread: int
+    maker_half_spread: int
+    """Where there are makers."""
+    reach: int
+    """Of limit orders from the mid, in ticks."""
+    any_wide: bool
+    """Whether a market draws by two hashes an agent."""
+    any_fundamental: bool
+    """Whether a market has a fundamental agent."""
+
+
+def bound_orders(auction: CallAuction, type_counts: np.ndarray) -> OrderBounds:
+    """Return what the orders of an ensemble can be.
+
+    Args:
+        auction: the ensemble.
+        type_counts: its agents by type, int64 [market, type], or [1, type] if all have the same.
+    """
+    max_qty, spread = (int(auction.shared(name).max()) for name in ("max_qty", "noise_spread"))
+    makers = type_counts[:, AgentType.MAKER] > 0
+    maker_spread = int(np.where(makers, auction.shared("maker_half_spread"), 0).max())
+    return OrderBounds(
+        agents=auction.agents,
+        max_qty=max_qty,
+        largest=int(largest_orders(auction).max()),
+        noise_spread=spread,
+        maker_half_spread=maker_spread,
+        reach=max(spread + (auction.stream is Stream.PAPER), maker_spread),
+        any_wide=bool(wide_draws(auction).any()),
+        any_fundamental=bool((type_counts[:, AgentType.FUNDAMENTAL] > 0).any()),
+    )
 
 
 def choose_key(
     auction: CallAuction,
-    type_counts: np.ndarray,
+    orders: OrderBounds,
     *,
     wide_lots: bool,
     recording: bool,
@@ -153,20 +194,19 @@ def choose_key(
 
     Args:
         auction: the ensemble.
-        type_counts: its agents by type, int64 [market, type].
+        orders: what `bound_orders` returns for it.
         wide_lots: whether a level may hold 2**31 lots or more.
         recording: whether rows are recorded.
         shape: of the GPU; of several, with all their multiprocessors.
         arrangement: one of `arrangements`; the fastest where it is None.
     """
-    counted = counts_orders(auction, type_counts)
+    counted = counts_orders(orders)
     if arrangement is None:
-        arrangement = _choose_arrangement(auction, type_counts, shape)
+        arrangement = _choose_arrangement(auction, orders, shape)
     together, ahead = arrangement
     paper = auction.stream is Stream.PAPER
     blocks = _blocks_per_sm(auction, arrangement, shape, wide_lots) if counted else 16
     unroll = 1 if paper or not counted else 4 if blocks <= 16 else 2
-    apart = int(_maker_half_spreads(auction, type_counts).max()) > COUNTED_SPREAD
     return KernelKey(
         kernel="counted" if counted else "general",
         wide_lots=wide_lots,
@@ -174,9 +214,9 @@ def choose_key(
         agents=auction.agents,
         # The general kernel looks at none of these: one value, so that it is compiled once.
         markets_per_warp=together,
-        rounds_per_sum=min(_rounds_and_most(auction, together)) if counted else 1,
-        makers_apart=counted and apart,
-        fundamental_agents=bool(type_counts[:, 3].any()) if counted else True,
+        rounds_per_sum=min(_rounds_and_most(orders, together)) if counted else 1,
+        makers_apart=counted and orders.maker_half_spread > COUNTED_SPREAD,
+        fundamental_agents=orders.any_fundamental if counted else True,
         given_types=auction.agent_types is not None,
         following=auction.window is Window.FOLLOWING,
         paper=paper,
@@ -189,33 +229,30 @@ def choose_key(
     )
 
 
-def counts_orders(auction: CallAuction, type_counts: np.ndarray) -> bool:
+def counts_orders(orders: OrderBounds) -> bool:
     """Return whether the counting kernel can run every market."""
-    largest = int(largest_orders(auction).max())
     return (
-        int(auction.per_market("noise_spread").max()) <= COUNTED_SPREAD
-        and _reach(auction, type_counts) <= _REACH[1]
-        and largest <= _COUNTED_ORDER
-        and auction.agents * (int(auction.per_market("max_qty").max()) + 1) < _COUNTED_LOTS
-        and not wide_draws(auction).any()
+        orders.noise_spread <= COUNTED_SPREAD
+        and orders.reach <= _REACH[1]
+        and orders.largest <= _COUNTED_ORDER
+        and orders.agents * (orders.max_qty + 1) < _COUNTED_LOTS
+        and not orders.any_wide
     )
 
 
-def arrangements(auction: CallAuction, type_counts: np.ndarray) -> list[Arrangement]:
+def arrangements(orders: OrderBounds) -> list[Arrangement]:
     """Return how the markets of an ensemble may be put on warps."""
-    if not counts_orders(auction, type_counts):
+    if not counts_orders(orders):
         return [Arrangement(1, False)]
-    reach = _reach(auction, type_counts)
-    found = [Arrangement(together, False) for together in (4, 2, 1) if reach <= _REACH[together]]
-    rounds, most = _rounds_and_most(auction, 1)
+    ways = (4, 2, 1)
+    found = [Arrangement(together, False) for together in ways if orders.reach <= _REACH[together]]
+    rounds, most = _rounds_and_most(orders, 1)
     return [*found, Arrangement(1, True)] if rounds <= most else found
 
 
-def _choose_arrangement(
-    auction: CallAuction, type_counts: np.ndarray, shape: GpuShape
-) -> Arrangement:
+def _choose_arrangement(auction: CallAuction, orders: OrderBounds, shape: GpuShape) -> Arrangement:
     """Return the fastest of `arrangements`, as it was measured on an H200."""
-    possible = arrangements(auction, type_counts)
+    possible = arrangements(orders)
     markets = auction.markets / shape.multiprocessors
     paper = auction.stream is Stream.PAPER
     if markets <= (1 if paper else 8):
@@ -238,20 +275,7 @@ def _blocks_per_sm(
     return 24 if auction.has_waiting_orders or auction.has_execution_agents else 32
 
 
-def _rounds_and_most(auction: CallAuction, together: int) -> tuple[int, int]:
+def _rounds_and_most(orders: OrderBounds, together: int) -> tuple[int, int]:
     """Return a lane's orders of a step, in twos, and how many of these its counters hold."""
-    largest = int(largest_orders(auction).max())
-    return -(-auction.agents * together // (2 * LANES)), max(1, _COUNTER_LARGEST // (2 * largest))
-
-
-def _reach(auction: CallAuction, type_counts: np.ndarray) -> int:
-    """Return how far from the mid limit orders can be, in ticks."""
-    spread = auction.per_market("noise_spread").astype(np.int64)
-    paper = auction.stream is Stream.PAPER
-    return int(np.maximum(spread + paper, _maker_half_spreads(auction, type_counts)).max())
-
-
-def _maker_half_spreads(auction: CallAuction, type_counts: np.ndarray) -> np.ndarray:
-    """Return how far from the mid makers quote, 0 in markets that have none, int64 [market]."""
-    spread = auction.per_market("maker_half_spread").astype(np.int64)
-    return np.where(type_counts[:, AgentType.MAKER] > 0, spread, 0)
+    rounds = -(-orders.agents * together // (2 * LANES))
+    return rounds, max(1, _COUNTER_LARGEST // (2 * orders.largest))

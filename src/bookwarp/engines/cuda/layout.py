@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
-from bookwarp.spec.codes import MIXED_TYPES, AgentType, Stream
+from bookwarp.spec.codes import MIXED_TYPES, Stream
 from bookwarp.spec.execution import cumulative_profile, share_units
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.random import market_keys, paper_hash_limit, probability_threshold
@@ -73,6 +73,8 @@ EXTRAS = np.dtype([(name, np.uint64) for name in (*WAITING_SIDES, "parents", "pr
 STRUCTURES = {"Market": MARKET, "Rows": ROWS, "Parent": PARENT, "Extras": EXTRAS}
 
 _NOT_RECORDED = -1
+_ROWS_TOGETHER = 1 << 14
+"""Parameters of markets that are written together, field by field, in the cache of a core."""
 _NOBODY = len(MIXED_TYPES)
 """Type of what fills up a row of types; it sends nothing."""
 
@@ -117,28 +119,51 @@ def assert_layouts(structures: Mapping[str, np.dtype]) -> str:
 
 
 def lay_out_markets(auction: CallAuction, type_counts: np.ndarray, plan: RecordPlan) -> np.ndarray:
-    """Return the parameters of every market as the kernels read them, MARKET [market]."""
-    rows = np.zeros(auction.markets, MARKET)
-    for name in ("seed", "open_price", "max_qty", "noise_spread", "clearing_interval"):
-        rows[name] = auction.per_market(name)
-    rows["market_id"] = auction.market_ids
-    rows["key"] = market_keys(auction.per_market("seed"), auction.market_ids)
-    probability = auction.per_market("market_order_prob")
-    rows["threshold"] = probability_threshold(probability)
-    if auction.stream is Stream.PAPER:
-        rows["marketable_below"] = paper_hash_limit(probability)
-    rows["two_max_qty"] = 2 * rows["max_qty"]
-    rows["wide"] = wide_draws(auction)
-    ends = np.cumsum(type_counts, axis=1)
-    rows["noise_end"], rows["momentum_end"], rows["maker_end"] = ends[:, :3].T
-    # Prices are clamped to the grid, so that no maker can tell a farther spread from this one;
-    # and where there is no maker, none is to widen the reach of the orders.
-    spread = np.minimum(auction.per_market("maker_half_spread"), auction.levels)
-    rows["maker_half_spread"] = np.where(type_counts[:, AgentType.MAKER] > 0, spread, 0)
-    rows["book_row"] = _NOT_RECORDED
+    """Return the parameters of every market as the kernels read them, MARKET [market].
+
+    Args:
+        auction: the ensemble.
+        type_counts: its agents by type, int64 [market, type], or [1, type] if all have the same.
+        plan: what is recorded.
+    """
+    fields = _market_fields(auction, type_counts)
+    one = np.zeros(1, MARKET)
+    one["book_row"] = _NOT_RECORDED
+    for name in [name for name, values in fields.items() if len(values) == 1]:
+        one[name] = fields.pop(name)
+    rows = np.repeat(one, auction.markets)
+    for first in range(0, auction.markets, _ROWS_TOGETHER):
+        own = slice(first, first + _ROWS_TOGETHER)
+        piece = rows[own]
+        for name, values in fields.items():
+            piece[name] = values[own]
     if BOOK in plan.names:
         rows["book_row"][plan.book_markets] = np.arange(len(plan.book_markets))
     return rows
+
+
+def _market_fields(auction: CallAuction, type_counts: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the fields of MARKET but for `book_row`: [market], or [1] where all have the same."""
+    names = ("seed", "open_price", "max_qty", "noise_spread", "clearing_interval")
+    fields = {name: auction.shared(name) for name in names}
+    probability = auction.shared("market_order_prob")
+    if auction.stream is Stream.PAPER:
+        fields["marketable_below"] = paper_hash_limit(probability)
+    noise, momentum, maker, _ = type_counts.T
+    # Prices are clamped to the grid, so that no maker can tell a farther spread from this one;
+    # and where there is no maker, none is to widen the reach of the orders.
+    spread = np.minimum(auction.shared("maker_half_spread"), auction.levels)
+    return fields | {
+        "key": market_keys(fields["seed"], auction.market_ids),
+        "market_id": auction.market_ids,
+        "threshold": probability_threshold(probability),
+        "two_max_qty": 2 * fields["max_qty"],
+        "wide": wide_draws(auction),
+        "noise_end": noise,
+        "momentum_end": noise + momentum,
+        "maker_end": noise + momentum + maker,
+        "maker_half_spread": np.where(maker > 0, spread, 0),
+    }
 
 
 def lay_out_parents(auction: CallAuction) -> np.ndarray:

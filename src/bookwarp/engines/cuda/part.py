@@ -74,15 +74,20 @@ def split_markets(
     parents: np.ndarray | None = None,
     profile: np.ndarray | None = None,
 ) -> list[Slice]:
-    """Cut an ensemble into parts of as equal a number of markets as can be, none without any."""
+    """Cut an ensemble into parts of as equal a number of markets as can be, none without any.
+
+    What a part has of `markets` is a view of them wherever its books are numbered as they are.
+    """
     parts = min(parts, len(markets))
     edges = [len(markets) * part // parts for part in range(parts + 1)]
     books = np.searchsorted(plan.book_markets, edges).tolist()
     slices = []
     for part in range(parts):
         first, stop = edges[part], edges[part + 1]
-        own = markets[first:stop].copy()
-        own["book_row"][own["book_row"] >= 0] -= books[part]
+        own = markets[first:stop]
+        if books[part] > 0:
+            own = own.copy()
+            own["book_row"][own["book_row"] >= 0] -= books[part]
         own_types = None if types is None else types[first:stop]
         own_parents = None if parents is None else parents[first:stop]
         count = books[part + 1] - books[part]
