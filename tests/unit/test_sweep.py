@@ -508,4 +508,4 @@ def test_auto_is_the_cores_where_no_gpu_can_be_asked(gpus, monkeypatch, dataset)
     with pytest.raises(EngineError, match="the GPU failed"):
         Machine.of("auto", devices=[0])
     machine = Machine.of("auto", devices="all")
-    assert (machine.engine, machine.devices) == ("cpu", None)
+    assert (machine.engine, machine.devices) == ("cpu", ())

@@ -110,7 +110,7 @@ def test_a_worker_on_cores_runs_a_task_on_each_of_its_threads(worker, job):
 
 
 def test_a_worker_on_a_gpu_runs_one_task_of_several_launches(worker, job, monkeypatch):
-    one_block_fits = Machine("cuda", 3, None, 6 * GIGABYTE, 4_000)
+    one_block_fits = Machine("cuda", 3, (0,), 6 * GIGABYTE, 4_000)
     monkeypatch.setattr(workers.Machine, "of", lambda *given: one_block_fits)
     (group,) = PLAN.settings.groups
     assert 2 <= one_block_fits.markets_at_once(PLAN, group) < 4

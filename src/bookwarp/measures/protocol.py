@@ -6,7 +6,7 @@ each market. It never sees a setting, a replica or a file.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -63,3 +63,30 @@ class Measure(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return what tells this measure from others, to be kept as JSON beside its results."""
+
+
+@runtime_checkable
+class Fills(Protocol):
+    """A measure that can write to arrays which are there already, so that nothing is copied."""
+
+    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+        """Write what `Measure.of_simulation` returns into `found`, float64 [market, *shape]."""
+
+
+def fill(measure: Measure, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+    """Write every output of a measure into arrays of the caller's, float64 [market, *shape].
+
+    Raises:
+        ParameterError: as `Measure.of_simulation`.
+    """
+    if isinstance(measure, Fills):
+        measure.fill(simulation, found)
+        return
+    for name, values in measure.of_simulation(simulation).items():
+        found[name][...] = values
+
+
+def allocate(measure: Measure, simulation: Simulation) -> dict[str, np.ndarray]:
+    """Return memory for every output of a simulation, float64 [market, *shape], not initialised."""
+    outputs, markets = measure.outputs(simulation.steps_done), simulation.auction.markets
+    return {name: np.empty((markets, *output.shape)) for name, output in outputs.items()}

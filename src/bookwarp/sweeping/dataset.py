@@ -50,11 +50,16 @@ class Results:
         """Return the blocks that are not there."""
         return [n for n in range(self.plan.blocks.count) if n not in self._exact]
 
+    def room(self, plan: SweepPlan, numbers: list[int]) -> dict[str, np.ndarray]:
+        """Return where the results of blocks that follow each other belong: a `Room`."""
+        (first, _), (_, stop) = (
+            plan.blocks.markets(number) for number in (numbers[0], numbers[-1])
+        )
+        return {name: array[first:stop] for name, array in self._results.items()}
+
     def write(self, block: Block) -> None:
-        """Take a block."""
+        """Take a block whose results are in `room`."""
         first, stop = self.plan.blocks.markets(block.number)
-        for name, array in block.results.items():
-            self._results[name][first:stop] = array
         self._paths[slice(*self.plan.paths.within(first, stop))] = block.paths
         self._exact[block.number] = block.exact_sha256(self.plan)
 

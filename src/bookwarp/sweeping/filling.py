@@ -42,7 +42,8 @@ def run_here(results: Results | SweepStore, machine: Machine) -> Run:
     """Return what runs blocks on this machine."""
 
     def run(missing: list[int], report: Report, written: Written) -> None:
-        write_blocks(results, run_blocks(results.plan, missing, machine, report), written)
+        blocks = run_blocks(results.plan, missing, machine, report, results.room)
+        write_blocks(results, blocks, written)
 
     return run
 

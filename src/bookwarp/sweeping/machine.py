@@ -32,12 +32,12 @@ class Machine:
 
     engine: str
     threads: int
-    devices: Any
-    """As for `Simulation`; None for an engine on the processor."""
+    devices: tuple[int, ...]
+    """Numbers of the GPUs; none for an engine on the processor."""
     memory: int
     """Bytes of host memory that may be used."""
     device_memory: int
-    """Bytes of all devices together that may be used; 0 without any."""
+    """Bytes of every device that may be used; 0 without any."""
 
     @classmethod
     def of(
@@ -55,10 +55,11 @@ class Machine:
         """
         name = choose_engine(engine)
         every = isinstance(devices, str) and devices == "all"
+        numbers: tuple[int, ...] = ()
         device_memory = 0
         if name == CUDA:
             try:
-                device_memory = _device_memory(devices)
+                numbers, device_memory = _look_at_devices(devices)
             except EngineError as error:
                 if engine != "auto" or not (devices is None or every):
                     raise
@@ -68,7 +69,7 @@ class Machine:
             devices = None
         device_options(name, devices=devices)
         threads = check_threads(threads)
-        return cls(name, threads, devices, memory_limit_bytes(memory_limit), device_memory)
+        return cls(name, threads, numbers, memory_limit_bytes(memory_limit), device_memory)
 
     @property
     def on_device(self) -> bool:
@@ -76,7 +77,7 @@ class Machine:
         return self.engine == CUDA
 
     def markets_at_once(self, plan: SweepPlan, group: Group) -> int:
-        """Return how many markets of a group one simulation has.
+        """Return how many markets of a group one simulation has at most: on one device, or core.
 
         Raises:
             ParameterError: not even one fits into the memory.
@@ -104,7 +105,10 @@ class Machine:
         """Return how many of the next `blocks` are run together: on a GPU as many as fit."""
         if not self.on_device:
             return 1
-        room = {id(group): self.markets_at_once(plan, group) for group in plan.settings.groups}
+        room = {
+            id(group): self.markets_at_once(plan, group) * len(self.devices)
+            for group in plan.settings.groups
+        }
         results = self.memory * _RESULTS_SHARE / plan.market_nbytes
         taken = dict.fromkeys(room, 0)
         for count, block in enumerate(blocks):
@@ -117,10 +121,10 @@ class Machine:
         return len(blocks)
 
 
-def _device_memory(devices: Any) -> int:
-    """Return the bytes of all devices together that markets may take."""
-    from bookwarp.engines.cuda.engine import free_device_bytes
+def _look_at_devices(devices: Any) -> tuple[tuple[int, ...], int]:
+    """Return the numbers of the GPUs that `devices` asks for, and what markets may take of each."""
+    from bookwarp.engines.cuda.engine import check_devices, free_device_bytes
 
-    free = free_device_bytes(devices)
+    numbers = check_devices(devices, None)
     # Markets are spread evenly, so that the fullest device says how many there may be.
-    return int(len(free) * min(free) * _DEVICE_SHARE)
+    return tuple(numbers), int(min(free_device_bytes(numbers)) * _DEVICE_SHARE)

@@ -1,14 +1,15 @@
 """Run the blocks of a sweep: settings to simulations, simulations to results."""
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bookwarp.measures.protocol import fill
 from bookwarp.simulation import Simulation
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
@@ -16,6 +17,8 @@ from bookwarp.sweeping.settings import Group
 
 Report = Callable[[int], None]
 """Is told how many agent events were done since the last call."""
+Room = Callable[[SweepPlan, list[int]], dict[str, np.ndarray]]
+"""Returns memory for the results of blocks, by name, [market, ...] of one block after the other."""
 
 _HEADER = b"bookwarp sweep block 1\n"
 
@@ -40,6 +43,12 @@ class Block:
         return hasher.digest()
 
 
+def new_room(plan: SweepPlan, numbers: list[int]) -> dict[str, np.ndarray]:
+    """Return memory of its own for the results of blocks, not initialised."""
+    edges = [plan.blocks.markets(number) for number in numbers]
+    return allocate(plan, sum(stop - first for first, stop in edges))
+
+
 def run_block(plan: SweepPlan, number: int, machine: Machine) -> Block:
     """Run the markets of one block.
 
@@ -51,7 +60,11 @@ def run_block(plan: SweepPlan, number: int, machine: Machine) -> Block:
 
 
 def run_blocks(
-    plan: SweepPlan, numbers: Iterable[int], machine: Machine, report: Report | None = None
+    plan: SweepPlan,
+    numbers: Iterable[int],
+    machine: Machine,
+    report: Report | None = None,
+    room: Room = new_room,
 ) -> Iterator[Block]:
     """Yield the blocks in the order of `numbers`, many in one launch where that is possible.
 
@@ -62,21 +75,54 @@ def run_blocks(
         numbers: blocks to run.
         machine: what to run them on.
         report: is told of agent events that are done.
+        room: gives the memory that results are written to.
     """
     waiting = list(numbers)
-    # A GPU runs one simulation after the other; cores run one each.
-    workers = 1 if machine.on_device else machine.threads
-    pool = ThreadPoolExecutor(workers)
+    lanes = _Lanes(machine)
     begun: list[_Batch] = []
     try:
         while waiting or begun:
             while waiting and len(begun) < 2:
                 count = machine.blocks_at_once(plan, waiting)
-                begun.append(_Batch(plan, waiting[:count], machine, pool, report))
+                begun.append(_Batch(plan, waiting[:count], machine, lanes, report, room))
                 waiting = waiting[count:]
             yield from begun.pop(0).finish()
     finally:
-        pool.shutdown(cancel_futures=True)
+        lanes.shutdown()
+
+
+class _Lanes:
+    """What simulations run on at once: every core one, or every GPU one after the other."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._devices: tuple[int | None, ...] = machine.devices or (None,)
+        workers = 1 if machine.devices else machine.threads
+        self._pools = [ThreadPoolExecutor(workers) for _ in self._devices]
+        self._next = 0
+
+    def cut(self, rows: np.ndarray, most: int) -> list[np.ndarray | slice]:
+        """Return rows in parts of at most `most`, as equal as can be, on all GPUs as many of them.
+
+        They are slices where they can be.
+        """
+        lanes = len(self._pools)
+        count = -(-len(rows) // most)
+        parts = np.array_split(rows, min(len(rows), -(-count // lanes) * lanes))
+        return [
+            slice(int(part[0]), int(part[-1]) + 1) if part[-1] - part[0] + 1 == len(part) else part
+            for part in parts
+        ]
+
+    def submit(self, work: Callable[[int | None], int]) -> Future[int]:
+        """Let the next GPU in turn, or a core, do some work; it is told which GPU it is for."""
+        lane = self._next % len(self._pools)
+        self._next += 1
+        return self._pools[lane].submit(work, self._devices[lane])
+
+    def shutdown(self) -> None:
+        """Begin no more work, and wait for what runs."""
+        for pool in self._pools:
+            pool.shutdown(cancel_futures=True)
 
 
 class _Batch:
@@ -87,26 +133,30 @@ class _Batch:
         plan: SweepPlan,
         numbers: list[int],
         machine: Machine,
-        pool: ThreadPoolExecutor,
+        lanes: _Lanes,
         report: Report | None,
+        room: Room,
     ) -> None:
         self._plan, self._numbers, self._report = plan, numbers, report
         ranges = [np.arange(*plan.blocks.markets(number)) for number in numbers]
         self._edges = np.cumsum([0, *map(len, ranges)]).tolist()
         markets = np.concatenate(ranges)
-        self._count, self._lock = len(markets), threading.Lock()
-        self._results: dict[str, np.ndarray] = {}
+        self._results = room(plan, numbers)
         chosen = np.isin(plan.paths.markets, markets)
         self._path_markets = plan.paths.markets[chosen]
         self._paths = np.full((len(self._path_markets), plan.paths.steps), NO_VALUE, np.int64)
         self._running: list[Future[int]] = []
+        nobodys = np.ones(len(markets), bool)
         for group, rows in _by_group(plan, markets):
-            for part in _cut(rows, machine.markets_at_once(plan, group)):
-                work = pool.submit(self._measure, group, markets[part], part, machine)
-                self._running.append(work)
+            nobodys[rows] = False
+            for part in lanes.cut(rows, machine.markets_at_once(plan, group)):
+                work = partial(self._measure, group, markets[part], part, machine)
+                self._running.append(lanes.submit(work))
         for group, rows in _by_group(plan, self._path_markets):
-            work = pool.submit(self._follow, group, rows, machine)
-            self._running.append(work)
+            work = partial(self._follow, group, rows, machine)
+            self._running.append(lanes.submit(work))
+        for name, array in self._results.items() if nobodys.any() else ():
+            array[nobodys] = np.nan if name in plan.outputs else NO_VALUE
 
     def finish(self) -> Iterator[Block]:
         """Yield the blocks, when all of them are done."""
@@ -114,8 +164,6 @@ class _Batch:
             events = work.result()
             if self._report is not None:
                 self._report(events)
-        if not self._results:
-            self._results = allocate(self._plan, self._count)
         for number, first, stop in zip(
             self._numbers, self._edges[:-1], self._edges[1:], strict=True
         ):
@@ -124,48 +172,44 @@ class _Batch:
             yield Block(number, results, self._paths[own])
 
     def _measure(
-        self, group: Group, markets: np.ndarray, rows: np.ndarray | slice, machine: Machine
+        self,
+        group: Group,
+        markets: np.ndarray,
+        rows: np.ndarray | slice,
+        machine: Machine,
+        device: int | None,
     ) -> int:
         """Run some markets of a group and put what is measured into `rows` of the results."""
         plan = self._plan
         simulation = _simulation(
-            plan, group, markets, machine, plan.measure.series, plan.measure.every
+            plan, group, markets, machine, device, plan.measure.series, plan.measure.every
         )
         simulation.step(group.shared["steps"], in_pieces=False)
-        found = dict(plan.measure.of_simulation(simulation))
+        if isinstance(rows, slice):
+            own = {name: self._results[name][rows] for name in plan.outputs}
+            fill(plan.measure, simulation, own)
+        else:
+            for name, array in plan.measure.of_simulation(simulation).items():
+                self._results[name][rows] = array
         state = simulation.market_state()
         for name, (source, _, _) in plan.exact.items():
             # A part without any parent order has no arrays for them.
-            found[name] = state.get(source, np.zeros(len(markets), np.int64))
-        self._keep(rows, found)
+            self._results[name][rows] = state.get(source, 0)
         return int(len(markets) * group.shared["agents"] * group.shared["steps"])
 
-    def _keep(self, rows: np.ndarray | slice, found: dict[str, np.ndarray]) -> None:
-        """Take the results of some markets; those of all, in one simulation, without a copy."""
-        if isinstance(rows, slice) and rows == slice(0, self._count):
-            self._results = found
-            return
-        with self._lock:
-            if not self._results:
-                self._results = allocate(self._plan, self._count)
-        for name, array in found.items():
-            self._results[name][rows] = array
-
-    def _follow(self, group: Group, rows: np.ndarray, machine: Machine) -> int:
+    def _follow(self, group: Group, rows: np.ndarray, machine: Machine, device: int | None) -> int:
         """Run chosen markets of a group for their prices, which need no measure."""
         markets, steps = self._path_markets[rows], group.shared["steps"]
-        simulation = _simulation(self._plan, group, markets, machine, ("last",), 1)
+        simulation = _simulation(self._plan, group, markets, machine, device, ("last",), 1)
         simulation.step(steps, in_pieces=False)
         self._paths[rows, :steps] = simulation.history["last"].T
         return 0
 
 
 def allocate(plan: SweepPlan, markets: int) -> dict[str, np.ndarray]:
-    """Return results of some markets, all without a value: NaN, and `NO_VALUE` for integers."""
-    results: dict[str, np.ndarray] = {
-        name: np.full((markets, *output.shape), np.nan) for name, output in plan.outputs.items()
-    }
-    return results | {name: np.full(markets, NO_VALUE, np.int64) for name in plan.exact}
+    """Return memory for the results of some markets, by name, not initialised."""
+    results = {name: np.empty((markets, *out.shape)) for name, out in plan.outputs.items()}
+    return results | {name: np.empty(markets, np.int64) for name in plan.exact}
 
 
 def _simulation(
@@ -173,15 +217,17 @@ def _simulation(
     group: Group,
     markets: np.ndarray,
     machine: Machine,
+    device: int | None,
     series: tuple[str, ...],
     every: int,
 ) -> Simulation:
     """Return the simulation of some markets of a group; replica r draws as market r."""
     setting, replica = np.divmod(markets, plan.design.replicas)
-    # On cores every simulation has one; on a GPU all of them make numbers of what it summed.
+    # On cores every simulation has one; on GPUs they take in what is measured there.
     how: dict[str, Any] = {"threads": 1}
-    if machine.on_device:
-        how = {"threads": machine.threads, "devices": machine.devices, "keep_on_device": True}
+    if device is not None:
+        threads = max(1, machine.threads // len(machine.devices))
+        how = {"threads": threads, "devices": device, "keep_on_device": True}
     return Simulation(
         len(markets),
         **plan.settings.keywords(group.shared, setting),
@@ -203,12 +249,3 @@ def _by_group(plan: SweepPlan, markets: np.ndarray) -> Iterator[tuple[Group, np.
         rows = np.flatnonzero(group.settings[place] == setting)
         if len(rows):
             yield group, rows
-
-
-def _cut(rows: np.ndarray, most: int) -> list[np.ndarray | slice]:
-    """Return the rows in parts of at most `most`, as equal as can be; slices where they can be."""
-    parts = np.array_split(rows, -(-len(rows) // most))
-    return [
-        slice(int(part[0]), int(part[-1]) + 1) if part[-1] - part[0] + 1 == len(part) else part
-        for part in parts
-    ]

@@ -25,7 +25,7 @@ from bookwarp.sweeping.identity import ROOT, read_description, refuse_other
 from bookwarp.sweeping.layout import path_variable, result_variables
 from bookwarp.sweeping.paths import PATH_PRICE
 from bookwarp.sweeping.plan import SweepPlan
-from bookwarp.sweeping.running import Block
+from bookwarp.sweeping.running import Block, new_room
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -74,6 +74,10 @@ class SweepStore:
                 create_store(temporary, plan, self._variables)
         else:
             raise StoreError(f"there is no store {path}")
+
+    def room(self, plan: SweepPlan, numbers: list[int]) -> dict[str, np.ndarray]:
+        """Return memory for the results of blocks, until they are written: a `Room`."""
+        return new_room(plan, numbers)
 
     def missing(self, numbers: Sequence[int] | None = None) -> list[int]:
         """Return which of the blocks are not in the store, or not as they were written.
