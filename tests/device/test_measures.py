@@ -2,18 +2,20 @@
 
 import numpy as np
 import pytest
-from emulated_measures import gather, on_device
+from emulated_measures import gather, on_device, sum_on
 from measure_rows import BLOCKS, CASES, assert_same_sums, random_rows, reference_sums
 from on_device import device_tests
 
 import bookwarp as bw
-from bookwarp.engines.measure_protocol import device_sums, row_sums
+from bookwarp.engines.measure_protocol import compiled_facts, device_facts, row_sums
 from bookwarp.measures import recording
 from bookwarp.simulation import Simulation
+from bookwarp.spec.measure_facts import FACTS, fact_shapes
 
 pytestmark = device_tests
 
 ALL = bw.measures.stylised_facts
+GROUPS = tuple(FACTS)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,7 @@ def gpu():
 @pytest.mark.parametrize("case", CASES)
 def test_sums_are_those_of_the_reference(gpu, case):
     rows = CASES[case]
-    found = gather(device_sums(on_device(gpu, rows), BLOCKS))
+    found = sum_on(gpu, rows, BLOCKS)
     assert_same_sums(found, reference_sums(rows), len(rows["last"]))
 
 
@@ -37,10 +39,26 @@ def test_sums_are_those_of_the_cores(gpu, rows, markets):
     if rows * markets > 10_000_000:
         rows = 10_000_000 // markets
     made = random_rows(rows, markets, seed=rows + markets, scale=40)
-    found = gather(device_sums(on_device(gpu, made), BLOCKS))
+    found = sum_on(gpu, made, BLOCKS)
     expected = row_sums("cpu", made, BLOCKS).sums(0, markets)
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_facts_of_rows_are_those_of_the_cores(gpu, case):
+    """Of rows of any kind; and the same ones are to be made anew."""
+    rows = CASES[case]
+    count, markets = rows["last"].shape
+    found, again = gather(device_facts(on_device(gpu, rows), GROUPS, 3))
+    expected = {name: np.empty((markets, *shape)) for name, shape in fact_shapes(GROUPS).items()}
+    sums = row_sums("cpu", rows, BLOCKS).sums(0, markets)
+    anew = compiled_facts(sums, GROUPS, count, 3, expected)
+    np.testing.assert_array_equal(again, anew)
+    for number, group in enumerate(GROUPS):
+        for name in FACTS[group]:
+            exact = ~anew[number]
+            assert found[name][exact].tobytes() == expected[name][exact].tobytes(), name
 
 
 @pytest.mark.parametrize("every", [1, 3])

@@ -1,4 +1,4 @@
-"""The kernels of measures, run by emulated warps, sum what the reference sums.
+"""The kernels of measures, run by emulated warps, make the sums and facts of the reference.
 
 A part of what tests/device asks of a GPU, for machines without one.
 """
@@ -6,19 +6,23 @@ A part of what tests/device asks of a GPU, for machines without one.
 import numpy as np
 import pytest
 from emulated_kernels import needs_compiler
-from emulated_measures import MeasuringGpu, gather, on_device, play_kernels
+from emulated_measures import MeasuringGpu, gather, on_device, play_kernels, sum_on
 from measure_rows import BLOCKS, CASES, assert_same_sums, random_rows, reference_sums
 
-from bookwarp.engines.cuda.measures import sums
+import bookwarp as bw
+from bookwarp.engines.cuda.measures import facts, sums
 from bookwarp.engines.cuda.measures.columns import read_columns
-from bookwarp.engines.cuda.measures.layout import entries_of
-from bookwarp.engines.cuda.measures.sums import CudaSums
+from bookwarp.engines.cuda.measures.facts import CudaFacts
+from bookwarp.engines.cuda.measures.layout import FactLayout, entries_of
 from bookwarp.spec.errors import EngineError
+from bookwarp.spec.exact_sums import exact_markets
+from bookwarp.spec.measure_facts import FACTS, USES
 from bookwarp.spec.measure_sums import SUMS, sum_shapes
 
 pytestmark = needs_compiler
 
 PIECE = 32
+GROUPS = tuple(FACTS)
 
 
 @pytest.fixture(autouse=True)
@@ -31,32 +35,73 @@ def kernels(monkeypatch):
 @pytest.mark.parametrize("case", CASES)
 def test_sums_are_those_of_the_reference(case):
     rows = CASES[case]
-    found = gather(CudaSums(on_device(MeasuringGpu(), rows), BLOCKS))
+    found = sum_on(MeasuringGpu(), rows, BLOCKS)
     assert_same_sums(found, reference_sums(rows), len(rows["last"]))
 
 
 @pytest.mark.parametrize("block", SUMS)
 def test_a_block_is_summed_alone(block):
     rows = random_rows(60, 5, seed=1)
-    found = gather(CudaSums(on_device(MeasuringGpu(), rows), (block,)))
+    found = sum_on(MeasuringGpu(), rows, (block,))
     expected = reference_sums(rows, (block,))
     assert list(found) == list(sum_shapes((block,)))
     for name, values in found.items():
         np.testing.assert_array_equal(values, expected[name].astype(np.int64), err_msg=name)
 
 
+def facts_on(gpu, rows, groups=GROUPS, every=1):
+    """Return the facts of rows, and whose are to be made anew."""
+    return gather(CudaFacts(on_device(gpu, rows), groups, every))
+
+
+def assert_facts_of_the_reference(found, rows, groups=GROUPS, every=1):
+    """Fail unless facts, and whose are to be made anew, are those of the reference, in bytes."""
+    facts, again = found
+    count = len(rows["last"])
+    assert list(facts) == [name for group in groups for name in FACTS[group]]
+    for number, group in enumerate(groups):
+        sums = reference_sums(rows, USES[group])
+        exact = exact_markets(sums, count)
+        np.testing.assert_array_equal(again[number], ~exact, err_msg=group)
+        formulas = bw.measures.named(group).groups[0].formulas
+        kept = {name: values[..., exact].astype(np.int64) for name, values in sums.items()}
+        for name, values in formulas(kept, count, every).items():
+            expected = np.moveaxis(values, -1, 0)
+            assert facts[name][exact].tobytes() == expected.tobytes(), name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_facts_are_those_of_the_reference(case):
+    rows = CASES[case]
+    assert_facts_of_the_reference(facts_on(MeasuringGpu(), rows), rows)
+
+
+@pytest.mark.parametrize("groups", [(group,) for group in GROUPS] + [("volume", "prices")])
+def test_groups_are_made_alone_and_in_any_order(groups):
+    rows = random_rows(60, 5, seed=1)
+    found = facts_on(MeasuringGpu(), rows, groups, every=3)
+    assert_facts_of_the_reference(found, rows, groups, every=3)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 10, 11, 12, 21, 22, 31, 32, 50, 51, 52, 53])
+def test_facts_of_few_rows_are_those_of_the_reference(rows):
+    made = random_rows(rows, 3, seed=rows)
+    assert_facts_of_the_reference(facts_on(MeasuringGpu(), made), made)
+
+
 @pytest.mark.parametrize("markets", [1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 5 * PIECE + 7])
-@pytest.mark.parametrize("pieces_of_memory", [1, 2, 100])
-def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory):
-    """However little memory there is for sums, all of them come, in their order."""
+@pytest.mark.parametrize("pieces_of_memory", [0, 1, 2, 3, 100])
+def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory, monkeypatch):
+    """However little memory there is for sums and facts, all of them come, in their order."""
+    monkeypatch.setattr(facts, "_PIECES_TOGETHER", 2)
     rows = random_rows(15, markets, seed=markets)
     gpu = MeasuringGpu()
-    source = CudaSums(on_device(gpu, rows), BLOCKS)
-    gpu.free = sums._SHARE_OF_FREE * pieces_of_memory * entries_of(BLOCKS) * PIECE * 8
-    found = gather(source)
-    assert_same_sums(found, reference_sums(rows), 15)
-    launches = -(-markets // (pieces_of_memory * PIECE))
-    assert len(gpu.launches) == len(BLOCKS) * launches
+    source = CudaFacts(on_device(gpu, rows), GROUPS, 1)
+    piece = entries_of(BLOCKS) * PIECE * 8 + FactLayout(GROUPS, PIECE).nbytes
+    gpu.free = facts._SHARE_OF_FREE * pieces_of_memory * piece
+    assert_facts_of_the_reference(gather(source), rows)
+    launches = -(-markets // (min(max(1, pieces_of_memory), 2) * PIECE))
+    assert len(gpu.launches) == (len(BLOCKS) + len(GROUPS)) * launches
 
 
 @pytest.mark.parametrize("chosen", [[0], [6, 2, 2], range(7)])
@@ -73,11 +118,11 @@ def test_columns_are_those_of_the_chosen_markets(chosen, rows):
     assert gpu.held_nbytes == before
 
 
-def test_memory_of_sums_is_given_back():
+def test_memory_of_sums_and_facts_is_given_back():
     gpu = MeasuringGpu()
     rows = on_device(gpu, random_rows(15, 3))
     before = gpu.held_nbytes
-    gather(CudaSums(rows, BLOCKS))
+    gather(CudaFacts(rows, GROUPS, 1))
     assert gpu.held_nbytes == before
 
 
@@ -90,4 +135,4 @@ def test_a_gpu_that_fails_is_told(monkeypatch):
 
     monkeypatch.setattr(gpu, "claim", refuse)
     with pytest.raises(EngineError, match="no memory left"):
-        gather(CudaSums(rows, BLOCKS))
+        gather(CudaFacts(rows, GROUPS, 1))

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from measure_rows import BLOCKS, assert_same_sums, reference_sums
+from made_facts import make_facts_of
+from measure_rows import assert_same_sums, reference_sums
 
 import bookwarp as bw
-from bookwarp.engines.measure_protocol import row_sums
 from bookwarp.spec.codes import NO_PRICE
 
 ALL = bw.measures.stylised_facts
@@ -30,22 +30,12 @@ def recorded_rows(draw):
     return rows | {"bid_depth": draw(lots), "ask_depth": draw(lots)}
 
 
-def facts_of(rows, engine):
-    source = row_sums(engine, rows, BLOCKS)
-    sums = source.sums(0, source.markets)
-
-    def columns(markets):
-        return {name: array[:, markets] for name, array in rows.items()}
-
-    return sums, ALL._facts(sums, len(rows["last"]), columns)
-
-
 @given(rows=recorded_rows())
 @settings(max_examples=60)
 def test_sums_and_facts_are_those_of_the_reference(rows):
     with np.errstate(all="raise"):
-        sums, facts = facts_of(rows, "cpu")
-        _, expected = facts_of(rows, "reference")
+        sums, facts = make_facts_of(rows, ALL, "cpu")
+        _, expected = make_facts_of(rows, ALL, "reference")
     assert_same_sums(sums, reference_sums(rows), len(rows["last"]))
     for name, values in expected.items():
         assert facts[name].tobytes() == values.tobytes(), name
@@ -54,7 +44,7 @@ def test_sums_and_facts_are_those_of_the_reference(rows):
 @given(rows=recorded_rows())
 @settings(max_examples=60)
 def test_facts_are_where_such_facts_can_be(rows):
-    _, facts = facts_of(rows, "cpu")
+    _, facts = make_facts_of(rows, ALL, "cpu")
     for name in CORRELATIONS:
         inside = np.abs(facts[name][~np.isnan(facts[name])])
         assert (inside <= 1).all(), name
@@ -73,7 +63,7 @@ def test_facts_are_where_such_facts_can_be(rows):
 def test_a_market_has_the_facts_that_it_has_alone(rows, number):
     markets = rows["last"].shape[1]
     market = number % markets
-    _, facts = facts_of(rows, "cpu")
-    _, alone = facts_of({name: array[:, [market]] for name, array in rows.items()}, "cpu")
+    _, facts = make_facts_of(rows, ALL, "cpu")
+    _, alone = make_facts_of({name: array[:, [market]] for name, array in rows.items()}, ALL, "cpu")
     for name, values in alone.items():
         assert facts[name][..., [market]].tobytes() == values.tobytes(), name

@@ -55,6 +55,7 @@ def _compile(source):
         text = f'#include "{_WARPS}"\n#undef INT64_MAX\n{source}{"".join(wrappers)}'
         file.write_text(text, encoding="utf-8")
         words = ["g++", "-std=c++17", "-O1", "-fno-strict-aliasing", "-shared", "-fPIC", "-w"]
+        words += ["-ffp-contract=off"]  # as the intrinsics of CUDA that round by themselves
         words += [str(file), "-o", str(library)]
         done = subprocess.run(words, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -8,8 +8,10 @@ from emulated_kernels import EmulatedCode, EmulatedKernel
 
 from bookwarp.engines.cuda.arrays import DeviceArray
 from bookwarp.engines.cuda.gpu import Memory
-from bookwarp.engines.cuda.measures import columns, sums
+from bookwarp.engines.cuda.measures import columns, facts, sums
 from bookwarp.engines.cuda.measures.compile import join_sources
+from bookwarp.engines.cuda.measures.sums import CudaSums
+from bookwarp.spec.measure_sums import sum_shapes
 
 _ONE_AT_A_TIME = Lock()
 """Emulated warps have one state for all GPUs; engines drive each GPU by a thread of its own."""
@@ -32,7 +34,7 @@ class MeasuringGpu(EmulatedGpu):
 
 def play_kernels(patch):
     """Let the kernels of measures be compiled for this processor while `patch` lasts."""
-    for module in (columns, sums):
+    for module in (columns, facts, sums):
         patch.setattr(module, "load_kernels", lambda arch: EmulatedCode(join_sources()))
 
 
@@ -48,12 +50,30 @@ def _put(gpu, array):
     return DeviceArray(memory, 0, array.shape, np.dtype(np.int64))
 
 
+def sum_on(gpu, rows, blocks):
+    """Return what the kernels sum of rows of every series, int64 [..., market] by name."""
+    source = CudaSums(on_device(gpu, rows), blocks)
+    pieces = -(-source.markets // source.piece)
+    memory = Memory(gpu, pieces * source.piece_nbytes)
+    source.make(memory.pointer, 0, source.markets)
+    numbers = gpu.read(memory, np.empty((pieces, source.entries, source.piece), np.int64))
+    table = np.concatenate(numbers, axis=1)[:, : source.markets]
+    found, first = {}, 0
+    for name, shape in sum_shapes(source.blocks).items():
+        count = shape[0] if shape else 1
+        found[name] = table[first : first + count] if shape else table[first]
+        first += count
+    return found
+
+
 def gather(source):
-    """Return all that a `DeviceSums` yields, in one piece."""
-    pieces, first = [], 0
-    for begin, piece in source:
+    """Return all that a `DeviceFacts` yields, in one piece."""
+    pieces, agains, first = [], [], 0
+    for begin, made, again in source:
         assert begin == first
-        pieces.append({name: array.copy() for name, array in piece.items()})
-        first += next(iter(piece.values())).shape[-1]
+        pieces.append({name: array.copy() for name, array in made.items()})
+        agains.append(again.copy())
+        first += again.shape[1]
     assert first == source.markets
-    return {name: np.concatenate([p[name] for p in pieces], axis=-1) for name in pieces[0]}
+    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return found, np.concatenate(agains, axis=1)

@@ -11,6 +11,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -259,6 +260,18 @@ inline int __popc(unsigned word) { return __builtin_popcount(word); }
 inline int __clz(unsigned word) { return word ? __builtin_clz(word) : 32; }
 inline float __ull2float_rn(unsigned long long value) { return (float)value; }
 inline float __fmul_rn(float a, float b) { return a * b; }
+inline double __ll2double_rn(long long value) { return (double)value; }
+inline long long __double2ll_rn(double value) { return std::llrint(value); }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dsub_rn(double a, double b) { return a - b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __dsqrt_rn(double value) { return std::sqrt(value); }
+inline double __longlong_as_double(long long bits) {
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by) {
     by = min(by, 32u);

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bookwarp.engines.measure_protocol import row_sums
-from bookwarp.measures.exact import exact_markets
 from bookwarp.spec.codes import NO_PRICE
+from bookwarp.spec.exact_sums import exact_markets
 from bookwarp.spec.measure_sums import READS, SUMS, sum_shapes
 
 BLOCKS = tuple(SUMS)

@@ -13,7 +13,7 @@ from measure_rows import (
 )
 
 from bookwarp.engines.measure_protocol import row_sums
-from bookwarp.measures.exact import exact_markets, fourth_power_limit, square_limit
+from bookwarp.spec.exact_sums import exact_markets, fourth_power_limit, square_limit
 from bookwarp.spec.measure_sums import LOG_BITS, READS, SUMS, binary_log, sum_shapes
 
 
@@ -34,6 +34,19 @@ def test_a_block_reads_its_own_series_and_gives_its_own_sums(block):
     assert list(found) == list(sum_shapes((block,))) == list(expected)
     for name, values in found.items():
         np.testing.assert_array_equal(values, expected[name][..., 2:].astype(np.int64))
+
+
+@pytest.mark.parametrize("rows", [2, 9, 150])
+@pytest.mark.parametrize("change", [1, 242, 243, 645, 646, 700, 1290, 1291, 5000])
+def test_sums_of_memory_are_right_on_both_sides_of_32_bits(rows, change):
+    """Products are made in 32 bits where all fit: here every return is as large as it can be."""
+    made = constant_rows(rows, 4)
+    made["last"][:, 0] = change * np.arange(rows)
+    made["last"][:, 1] = -change * np.arange(rows)
+    made["last"][:, 2] = change * (np.arange(rows) % 2)
+    source = row_sums("cpu", made, ("returns", "memory"))
+    expected = reference_sums(made, ("returns", "memory"))
+    assert_same_sums(source.sums(0, 4), expected, rows, ("returns", "memory"))
 
 
 def test_reference_gives_python_integers_of_the_shapes_that_are_told():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import scipy.stats
+from made_facts import make_facts_of
 from measure_rows import CASES, constant_rows, random_rows
 
 import bookwarp as bw
 from bookwarp.analysis import stylised
-from bookwarp.engines.measure_protocol import row_sums
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.measure_sums import HORIZONS, LAGS, TAIL_SHARE, WINDOW
 
@@ -19,13 +19,8 @@ LONG = {name: rows for name, rows in ROWS.items() if len(rows["last"]) > WINDOW}
 
 def facts_of(rows, measure=ALL, engine="cpu"):
     """Return the facts of rows, float64 [..., market]."""
-    source = row_sums(engine, rows, measure.blocks)
-    sums = source.sums(0, source.markets)
-
-    def columns(markets):
-        return {name: array[:, markets] for name, array in rows.items()}
-
-    return measure._facts(sums, len(rows["last"]), columns)
+    _, facts = make_facts_of(rows, measure, engine)
+    return facts
 
 
 def correlation(first, second):

@@ -1,8 +1,8 @@
-"""The seam for the sums that measures are made of, and who fills it for which rows."""
+"""The seam for the sums and facts that measures are made of, and who makes them of which rows."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,17 +24,22 @@ class RowSums(Protocol):
         """
 
 
-class DeviceSums(Protocol):
-    """Sums over the rows that one GPU keeps."""
+class DeviceFacts(Protocol):
+    """Facts of the rows that one GPU keeps."""
 
     @property
     def markets(self) -> int:
         """How many markets the rows are of."""
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-        """Yield the sums of some markets after the other, int64 [..., market], and the first one.
+    def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
+        """Yield the facts of some markets after the other.
 
         The GPU works on the next ones meanwhile. What was yielded is overwritten after the next.
+
+        Yields:
+            The first of the markets; their facts, float64 [market, ...] by name; and where the
+            facts of a group are to be made anew, for its sums do not fit in 64 bits, bool
+            [group, market].
         """
 
 
@@ -43,8 +48,8 @@ _ROW_SUMS = {
     "cpu": ("bookwarp.engines.cpu.measures.sums", "CpuSums"),
     "reference": ("bookwarp.reference.measures", "ReferenceSums"),
 }
-_CORRELATIONS = ("bookwarp.engines.cpu.measures.correlations", "correlate_lags")
-_DEVICE_SUMS = ("bookwarp.engines.cuda.measures.sums", "CudaSums")
+_COMPILED_FACTS = ("bookwarp.engines.cpu.measures.facts", "make_facts")
+_DEVICE_FACTS = ("bookwarp.engines.cuda.measures.facts", "CudaFacts")
 _DEVICE_COLUMNS = ("bookwarp.engines.cuda.measures.columns", "read_columns")
 
 
@@ -61,55 +66,40 @@ def row_sums(engine: str, rows: Mapping[str, np.ndarray], blocks: tuple[str, ...
     return found
 
 
-class LagSums(NamedTuple):
-    """Exact sums of some markets, int64; the first row is of lag 1."""
-
-    head: np.ndarray
-    """[lag, market]: the first returns."""
-    foot: np.ndarray
-    """[lag, market]: the last returns, from the last one on."""
-    total: np.ndarray
-    """[market]: sum of the returns."""
-    absolute: np.ndarray
-    """[market]: sum of their absolute values."""
-    square: np.ndarray
-    """[market]: sum of their squares."""
-    fourth: np.ndarray
-    """[market]: sum of their fourth powers."""
-    product: np.ndarray
-    """[lag, market]: sum of r_t r_(t+k)."""
-    abs_product: np.ndarray
-    """[lag, market]: sum of |r_t| |r_(t+k)|."""
-    square_product: np.ndarray
-    """[lag, market]: sum of r_t r_(t+k)**2."""
-
-
-def lag_correlations(sums: LagSums, returns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the autocorrelations of returns and of their sizes, and the leverage effect.
+def compiled_facts(
+    sums: Mapping[str, np.ndarray],
+    groups: tuple[str, ...],
+    rows: int,
+    every: int,
+    facts: Mapping[str, np.ndarray],
+) -> np.ndarray:
+    """Make facts of the sums of some markets, on the cores.
 
     Args:
-        sums: so small that what a correlation makes of them fits in int64.
-        returns: how many returns they are of, at least two more than lags.
+        sums: int64 [..., market], of the blocks that the groups are made of.
+        groups: names of `bookwarp.spec.measure_facts.FACTS`.
+        rows: how many rows went into the sums.
+        every: steps between two rows.
+        facts: those of the groups, float64 [market, ...] by name, which are written.
 
     Returns:
-        float64 [lag, market] each.
+        Where the facts of a group are to be made anew, for its sums do not fit in 64 bits, bool
+        [group, market], in the order of `groups`.
     """
-    module, name = _CORRELATIONS
-    found: tuple[np.ndarray, np.ndarray, np.ndarray] = getattr(import_module(module), name)(
-        sums, returns
-    )
+    module, name = _COMPILED_FACTS
+    found: np.ndarray = getattr(import_module(module), name)(sums, groups, rows, every, facts)
     return found
 
 
-def device_sums(rows: Mapping[str, Any], blocks: tuple[str, ...]) -> DeviceSums:
-    """Return the sums over rows in the memory of a GPU.
+def device_facts(rows: Mapping[str, Any], groups: tuple[str, ...], every: int) -> DeviceFacts:
+    """Return the facts of rows in the memory of a GPU.
 
     Args:
         rows: as `bookwarp.engines.protocol.DeviceEngine.device_rows` has them, at least one row.
-        blocks: as for `row_sums`.
+        groups, every: as for `compiled_facts`.
     """
-    module, name = _DEVICE_SUMS
-    found: DeviceSums = getattr(import_module(module), name)(rows, blocks)
+    module, name = _DEVICE_FACTS
+    found: DeviceFacts = getattr(import_module(module), name)(rows, groups, every)
     return found
 
 
@@ -119,7 +109,7 @@ def device_columns(
     """Return series of chosen markets of a GPU in host memory, as `Simulation.history` has them.
 
     Args:
-        rows: as for `device_sums`.
+        rows: as for `device_facts`.
         series: names of the series.
         markets: which of the GPU's markets.
 

@@ -37,4 +37,4 @@ def book_facts(sums: Sums, rows: int, every: int) -> Facts:
     }
 
 
-SPREAD = Group("spread", ("book",), OUTPUTS, book_facts)
+SPREAD = Group("spread", OUTPUTS, book_facts)

@@ -125,4 +125,4 @@ def _conditional_kurtosis(sums: Sums, returns: int, count: int) -> np.ndarray:
     return np.where(changes, kurtosis, 0.0)
 
 
-CLUSTERING = Group("clustering", ("returns", "windows"), OUTPUTS, cluster_facts)
+CLUSTERING = Group("clustering", OUTPUTS, cluster_facts)

@@ -1,12 +1,13 @@
 """Several measures as one, of one run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bookwarp.measures.facts import FactMeasure
-from bookwarp.measures.protocol import Measure, Output
+from bookwarp.measures.protocol import Measure, Output, allocate, fill
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
 
@@ -33,11 +34,14 @@ class _AllOf:
         return found
 
     def of_simulation(self, simulation: Simulation) -> dict[str, np.ndarray]:
-        self.outputs(simulation.steps_done)
-        found: dict[str, np.ndarray] = {}
-        for each in self.measures:
-            found |= each.of_simulation(simulation)
+        found = allocate(self, simulation)
+        self.fill(simulation, found)
         return found
+
+    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+        for each in self.measures:
+            own = {name: found[name] for name in each.outputs(simulation.steps_done)}
+            fill(each, simulation, own)
 
     def describe(self) -> dict[str, Any]:
         return {"all_of": [each.describe() for each in self.measures]}

@@ -1,40 +1,38 @@
 """Measures that are formulas of exact sums: made where the rows are, the same on every engine."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.measure_protocol import (
-    DeviceSums,
-    device_columns,
-    device_sums,
-    row_sums,
-)
-from bookwarp.measures.exact import exact_markets
-from bookwarp.measures.group import Facts, Group, Sums
-from bookwarp.measures.protocol import Output
+from bookwarp.engines.measure_protocol import DeviceFacts, device_columns, device_facts, row_sums
+from bookwarp.measures.group import Group, Sums
+from bookwarp.measures.making import write_again, write_facts
+from bookwarp.measures.protocol import Output, allocate
 from bookwarp.measures.recording import check_every, check_recorded, check_rows, device_parts
 from bookwarp.simulation import Simulation
+from bookwarp.spec.measure_facts import blocks_of
 from bookwarp.spec.measure_sums import (
     HORIZONS,
     LAGS,
     READS,
     TAIL_SHARE,
     WINDOW,
-    sum_shapes,
 )
 
 Rows = Mapping[str, Any]
 """What a GPU keeps, by name."""
+Found = Mapping[str, np.ndarray]
+"""Facts, float64 [market, ...] by name."""
 
 _AT_ONCE = 256
-"""Markets that the formulas take at a time: what they work on stays in the cache of a core, and no
-array is so large (128 KiB) that the allocator asks the system for new pages for it each time."""
+"""Markets whose sums are made at a time: they stay in the cache of a core, and no array is so large
+(128 KiB) that the allocator asks the system for new pages for it each time."""
+_COPIED = 2048
+"""Markets whose facts, some megabytes, a thread copies at a time."""
 _VERSION = 1
 """Of the formulas; another one may give other numbers."""
 
@@ -57,7 +55,7 @@ class FactMeasure:
     @property
     def blocks(self) -> tuple[str, ...]:
         """Names of the blocks of sums that the groups are made of."""
-        return tuple(dict.fromkeys(block for group in self.groups for block in group.blocks))
+        return blocks_of(tuple(group.name for group in self.groups))
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -95,20 +93,23 @@ class FactMeasure:
         Raises:
             ParameterError: the simulation has not recorded `series` every `every` steps.
         """
+        check_recorded(simulation, self.series, self.every)
+        found = allocate(self, simulation)
+        self.fill(simulation, found)
+        return found
+
+    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+        """Write every output into arrays of the caller's, float64 [market, ...] by name."""
         rows = check_recorded(simulation, self.series, self.every)
-        markets = simulation.auction.markets
-        outputs = self.outputs(simulation.steps_done)
-        found = {name: np.empty((markets, *output.shape)) for name, output in outputs.items()}
         parts = device_parts(simulation)
         with ThreadPoolExecutor(simulation.threads) as pool:
             if parts is None:
                 self._measure_host(simulation, rows, found, pool)
             else:
                 self._measure_devices(parts, rows, found, pool)
-        return found
 
     def _measure_host(
-        self, simulation: Simulation, rows: int, found: Facts, pool: ThreadPoolExecutor
+        self, simulation: Simulation, rows: int, found: Found, pool: ThreadPoolExecutor
     ) -> None:
         """Sum the rows in host memory and make facts of the sums, some markets on each core."""
         history = simulation.history
@@ -116,89 +117,48 @@ class FactMeasure:
 
         def measure(first: int) -> None:
             stop = min(first + _AT_ONCE, source.markets)
-            own = {name: history[name][:, first:stop] for name in self.series}
-            _put(found, first, self._facts(source.sums(first, stop), rows, partial(_columns, own)))
+            columns = partial(_columns, {n: history[n][:, first:stop] for n in self.series})
+            own = _rows_of(found, first, stop)
+            sums = source.sums(first, stop)
+            write_facts(simulation.engine, self.groups, sums, rows, self.every, columns, own)
 
         list(pool.map(measure, range(0, source.markets, _AT_ONCE)))
 
     def _measure_devices(
-        self, parts: list[Rows], rows: int, found: Facts, pool: ThreadPoolExecutor
+        self, parts: list[Rows], rows: int, found: Found, pool: ThreadPoolExecutor
     ) -> None:
-        """Let every GPU sum its own rows, all at once."""
-        sources = [device_sums(part, self.blocks) for part in parts]
+        """Let every GPU make facts of its own rows, all at once."""
+        names = tuple(group.name for group in self.groups)
+        sources = [device_facts(part, names, self.every) for part in parts]
         firsts = np.cumsum([0, *(source.markets for source in sources[:-1])]).tolist()
 
-        def measure(part: Rows, source: DeviceSums, first: int) -> None:
-            self._measure_part(part, source, first, rows, found, pool)
+        def measure(part: Rows, source: DeviceFacts, first: int) -> None:
+            for begin, facts, again in source:
+                own = _rows_of(found, first + begin, first + begin + again.shape[1])
+                _copy(facts, own, pool)
+
+                def columns(markets: np.ndarray, begin: int = begin) -> Sums:
+                    return device_columns(part, self.series, begin + markets)
+
+                write_again(self.groups, again, rows, self.every, columns, own)
 
         with ThreadPoolExecutor(len(parts)) as devices:
             list(devices.map(measure, parts, sources, firsts))
 
-    def _measure_part(
-        self,
-        part: Rows,
-        source: DeviceSums,
-        first: int,
-        rows: int,
-        found: Facts,
-        pool: ThreadPoolExecutor,
-    ) -> None:
-        """Make facts of the sums of a GPU as they come; its first market is `first` of all."""
-        lock = Lock()  # a GPU gives memory to one thread at a time
 
-        def measure(begin: int, sums: Sums) -> None:
-            def read_rows(markets: np.ndarray) -> Sums:
-                with lock:
-                    return device_columns(part, self.series, begin + markets)
-
-            _put(found, first + begin, self._facts(sums, rows, read_rows))
-
-        for begin, sums in source:
-            pieces = range(0, next(iter(sums.values())).shape[-1], _AT_ONCE)
-            views = [{n: a[..., at : at + _AT_ONCE] for n, a in sums.items()} for at in pieces]
-            list(pool.map(measure, [begin + at for at in pieces], views))
-
-    def _facts(self, sums: Sums, rows: int, read_rows: Callable[[np.ndarray], Sums]) -> Facts:
-        """Return the facts of some markets, float64 [..., market].
-
-        Args:
-            sums: of `blocks`.
-            rows: how many rows went into them.
-            read_rows: returns the rows of markets by their places in `sums`.
-        """
-        facts: Facts = {}
-        for group in self.groups:
-            own = {name: sums[name] for name in sum_shapes(group.blocks)}
-            facts |= _facts_of_group(group, own, rows, self.every, read_rows)
-        return facts
-
-
-def _facts_of_group(
-    group: Group,
-    sums: Sums,
-    rows: int,
-    every: int,
-    read_rows: Callable[[np.ndarray], Sums],
-) -> Facts:
-    """Return the facts of a group; where sums do not fit in int64, from Python's integers."""
-    exact = exact_markets(sums, rows)
-    if exact.all():
-        whole = {name: array.astype(np.int64, copy=False) for name, array in sums.items()}
-        return group.formulas(whole, rows, every)
-    kept = {name: np.where(exact, array, 0).astype(np.int64) for name, array in sums.items()}
-    facts = group.formulas(kept, rows, every)
-    others = np.flatnonzero(~exact)
-    again = row_sums("reference", read_rows(others), group.blocks).sums(0, len(others))
-    for name, values in group.formulas(again, rows, every).items():
-        facts[name][..., others] = values
-    return facts
+def _rows_of(found: Found, first: int, stop: int) -> dict[str, np.ndarray]:
+    return {name: array[first:stop] for name, array in found.items()}
 
 
 def _columns(rows: Sums, markets: np.ndarray) -> Sums:
     return {name: array[:, markets] for name, array in rows.items()}
 
 
-def _put(found: Facts, first: int, facts: Facts) -> None:
-    """Write the facts [..., market] of markets from `first` on into the results [market, ...]."""
-    for name, values in facts.items():
-        found[name][first : first + values.shape[-1]] = np.moveaxis(values, -1, 0)
+def _copy(facts: Found, found: Found, pool: ThreadPoolExecutor) -> None:
+    """Copy facts on all threads: memory that is new is slow to write for one."""
+
+    def copy(first: int) -> None:
+        for name, values in facts.items():
+            found[name][first : first + _COPIED] = values[first : first + _COPIED]
+
+    list(pool.map(copy, range(0, len(next(iter(facts.values()))), _COPIED)))

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bookwarp.engines.measure_protocol import LagSums, lag_correlations
 from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.moments import Sums2, correlation, undefined
 from bookwarp.measures.protocol import Output
@@ -43,41 +42,24 @@ def memory_facts(sums: Sums, rows: int, every: int) -> Facts:
     facts = {name: undefined(LAGS, sums["head"].shape[1]) for name in OUTPUTS}
     if lags == 0:
         return facts
-    lagged = LagSums(
-        head=sums["head"][:lags],
-        foot=sums["foot"][:lags],
-        total=sums["return_sum"][0],
-        absolute=sums["return_abs"],
-        square=sums["return_square"][0],
-        fourth=sums["return_fourth"][0],
-        product=sums["lag_product"][:lags],
-        abs_product=sums["lag_abs_product"][:lags],
-        square_product=sums["lag_square_product"][:lags],
-    )
-    # Most of what measures cost on the host: with whole arrays it would be ten times as much.
-    wide = lagged.total.dtype == object
-    found = correlate_lags(lagged, returns) if wide else lag_correlations(lagged, returns)
-    for name, values in zip(OUTPUTS, found, strict=True):
-        facts[name][:lags] = values
-    return facts
-
-
-def correlate_lags(sums: LagSums, returns: int) -> tuple[np.ndarray, ...]:
-    """Return what `lag_correlations` does, of sums that may be Python's integers."""
-    pairs = (returns - np.arange(1, len(sums.head) + 1))[:, None]
-    square_head, square_foot = sums.head * sums.head, sums.foot * sums.foot
+    pairs = (returns - np.arange(1, lags + 1))[:, None]
+    total, absolute = sums["return_sum"][0], sums["return_abs"]
+    square, fourth = sums["return_square"][0], sums["return_fourth"][0]
+    head, foot = sums["head"][:lags], sums["foot"][:lags]
     # A part is everything but the last, or the first, k returns.
-    before, after = sums.total - _upto(sums.foot), sums.total - _upto(sums.head)
-    square_before, square_after = sums.square - _upto(square_foot), sums.square - _upto(square_head)
+    before, after = total - _upto(foot), total - _upto(head)
+    square_before, square_after = square - _upto(foot * foot), square - _upto(head * head)
     first, later = Sums2(before, square_before), Sums2(after, square_after)
-    sizes = Sums2(sums.absolute - _upto(abs(sums.foot)), square_before)
-    later_sizes = Sums2(sums.absolute - _upto(abs(sums.head)), square_after)
-    later_squares = Sums2(square_after, sums.fourth - _upto(square_head * square_head))
-    return (
-        correlation(pairs, first, later, sums.product),
-        correlation(pairs, sizes, later_sizes, sums.abs_product),
-        correlation(pairs, first, later_squares, sums.square_product),
-    )
+    sizes = Sums2(absolute - _upto(abs(foot)), square_before)
+    later_sizes = Sums2(absolute - _upto(abs(head)), square_after)
+    later_squares = Sums2(square_after, fourth - _upto(head * head * head * head))
+    for name, x, y, product in (
+        ("acf_returns", first, later, "lag_product"),
+        ("acf_abs_returns", sizes, later_sizes, "lag_abs_product"),
+        ("leverage", first, later_squares, "lag_square_product"),
+    ):
+        facts[name][:lags] = correlation(pairs, x, y, sums[product][:lags])
+    return facts
 
 
 def _upto(ends: np.ndarray) -> np.ndarray:
@@ -85,4 +67,4 @@ def _upto(ends: np.ndarray) -> np.ndarray:
     return np.cumsum(ends, axis=0)
 
 
-MEMORY = Group("memory", ("returns", "memory"), OUTPUTS, memory_facts)
+MEMORY = Group("memory", OUTPUTS, memory_facts)

@@ -41,4 +41,4 @@ def price_facts(sums: Sums, rows: int, every: int) -> Facts:
     }
 
 
-PRICES = Group("prices", ("prices",), OUTPUTS, price_facts)
+PRICES = Group("prices", OUTPUTS, price_facts)

@@ -50,4 +50,4 @@ def return_facts(sums: Sums, rows: int, every: int) -> Facts:
     return facts
 
 
-RETURNS = Group("returns", ("returns",), OUTPUTS, return_facts)
+RETURNS = Group("returns", OUTPUTS, return_facts)

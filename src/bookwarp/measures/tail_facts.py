@@ -38,4 +38,4 @@ def tail_facts(sums: Sums, rows: int, every: int) -> Facts:
     return {"hill": estimate, "tail_index": ratio(np.where(there, 1.0, np.nan), estimate, np.nan)}
 
 
-TAILS = Group("tails", ("tail",), OUTPUTS, tail_facts)
+TAILS = Group("tails", OUTPUTS, tail_facts)

@@ -39,4 +39,4 @@ def volume_facts(sums: Sums, rows: int, every: int) -> Facts:
     }
 
 
-VOLUME = Group("volume", ("returns", "volume"), OUTPUTS, volume_facts)
+VOLUME = Group("volume", OUTPUTS, volume_facts)

@@ -2,7 +2,7 @@
 
 They are exact, and so none depends on the order of additions. An engine adds in 64 bits; where the
 largest values that it met do not prove that a sum fits, the sum may be anything, and is not used
-(`bookwarp.measures.exact`). What is called a largest or a first value always fits.
+(`bookwarp.spec.exact_sums`). What is called a largest or a first value always fits.
 
 With p_t the last price of row t = 0 .. T-1, the returns are r_t = p_(t+1) - p_t, t = 0 .. n-1,
 with n = T - 1, and those over a horizon h are p_(t+h) - p_t, t = 0 .. T-h-1, so that they overlap.

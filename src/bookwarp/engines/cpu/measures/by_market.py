@@ -6,7 +6,7 @@
 import numpy as np
 
 from bookwarp.engines.cpu.compile import inlined
-from bookwarp.engines.cpu.measures.layout import KNOWN_LOGS
+from bookwarp.engines.cpu.measures.layout import KNOWN_LOGS, NARROW_MOST, NARROW_SUM
 from bookwarp.spec.measure_sums import HORIZONS, LAGS, LOG_BITS, TAIL_SHARE, WINDOW
 
 _HORIZONS = tuple(np.int64(horizon) for horizon in HORIZONS)
@@ -52,22 +52,39 @@ def sum_returns(moved, sizes, m, sums):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def sum_memory(returns, m, sums):  # type: ignore[no-untyped-def]
-    """Sum products of returns some rows apart, and keep the returns at both ends."""
+def sum_memory(returns, sizes, narrow, m, sums):  # type: ignore[no-untyped-def]
+    """Sum products of returns some rows apart, and keep the returns at both ends.
+
+    Where every sum fits in 32 bits they are made of that many: twice as many go into a vector.
+    """
     count = len(returns)
-    for lag in range(1, LAGS + 1):
-        products, sizes, squares = 0, 0, 0
-        for t in range(max(0, count - lag)):
-            product = returns[t] * returns[t + lag]
-            products += product
-            sizes += abs(product)
-            squares += product * returns[t + lag]
-        sums.lag_product[lag - 1, m] = products
-        sums.lag_abs_product[lag - 1, m] = sizes
-        sums.lag_square_product[lag - 1, m] = squares
+    most = find_largest(sizes)
+    if most <= NARROW_MOST and count * most * most * most <= NARROW_SUM:
+        for t in range(count):
+            narrow[t] = returns[t]
+        sum_products(narrow, np.int32, m, sums)
+    else:
+        sum_products(returns, np.int64, m, sums)
     for t in range(min(LAGS, count)):
         sums.head[t, m] = returns[t]
         sums.foot[t, m] = returns[count - 1 - t]
+
+
+@inlined
+def sum_products(returns, whole, m, sums):  # type: ignore[no-untyped-def]
+    """Sum products of returns some rows apart, in the type of integers that `whole` is."""
+    count = len(returns)
+    for lag in range(1, LAGS + 1):
+        first, later = returns[: max(0, count - lag)], returns[min(lag, count) :]
+        products, sizes, squares = whole(0), whole(0), whole(0)
+        for t in range(len(first)):
+            product = whole(first[t] * later[t])
+            products = whole(products + product)
+            sizes = whole(sizes + whole(abs(product)))
+            squares = whole(squares + whole(product * later[t]))
+        sums.lag_product[lag - 1, m] = products
+        sums.lag_abs_product[lag - 1, m] = sizes
+        sums.lag_square_product[lag - 1, m] = squares
 
 
 @inlined
@@ -95,6 +112,15 @@ def sum_windows(returns, sizes, m, sums):  # type: ignore[no-untyped-def]
             sums.net_abs_first[m], sums.path_first[m] = coarse, path
         coarse_before, path_before = coarse, path
     sums.net_abs_last[m], sums.path_last[m] = coarse_before, path_before
+
+
+@inlined
+def find_largest(sizes):  # type: ignore[no-untyped-def]
+    """Return the largest of some numbers that are not negative; 0 if there is none."""
+    most = 0
+    for t in range(len(sizes)):
+        most = max(most, sizes[t])
+    return most
 
 
 @inlined
@@ -128,9 +154,7 @@ def sum_tail(sizes, m, logs, sums):  # type: ignore[no-untyped-def]
 
     The start is found digit by digit: it is the largest number that more than k sizes reach.
     """
-    most = 0
-    for t in range(len(sizes)):
-        most = max(most, sizes[t])
+    most = find_largest(sizes)
     tail = len(sizes) // TAIL_SHARE
     start, digit = 0, 1
     while digit <= most >> 1:

@@ -41,11 +41,12 @@ def sum_by_market(moved, scratch, m, sums):  # type: ignore[no-untyped-def]
     """Fill the blocks that are made of returns, for one market."""
     count = len(moved) - 1
     returns, sizes = scratch.returns[:count], scratch.sizes[:count]
+    narrow = scratch.narrow[:count]
     take_returns(moved, returns, sizes)
     if sums.return_abs.size:
         sum_returns(moved, sizes, m, sums)
     if sums.lag_product.size:
-        sum_memory(returns, m, sums)
+        sum_memory(returns, sizes, narrow, m, sums)
     if sums.net.size:
         sum_windows(returns, sizes, m, sums)
     if sums.tail_start.size:

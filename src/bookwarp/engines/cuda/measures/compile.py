@@ -8,7 +8,8 @@ from bookwarp.engines.cuda.compile import compile_source, find_compiled
 from bookwarp.engines.cuda.measures.layout import macros, numbering
 
 _KERNELS = Path(__file__).parents[1] / "kernels" / "measures"
-_FILES = ("prices", "returns", "memory", "windows", "tail", "volume", "book", "gather")
+_SUMS = ("prices", "returns", "memory", "windows", "tail", "volume", "book", "gather")
+_FACTS = ("prices", "returns", "tails", "memory", "clustering", "volume", "spread")
 _WHAT = "the kernels of measures"
 
 
@@ -16,7 +17,9 @@ def join_sources() -> str:
     """Return the source of the kernels: macros, then every file under its own name."""
     parts = [f"#define {name} {value}\n" for name, value in macros().items()]
     parts += [_read("sums.cuh"), '#line 1 "measures/layout.py"\n', numbering()]
-    return "".join([*parts, *(_read(f"{name}.cu") for name in _FILES)])
+    parts += [_read(f"{name}.cu") for name in _SUMS]
+    parts += [_read(f"facts/{name}.cuh") for name in ("real", "moments", "facts")]
+    return "".join([*parts, *(_read(f"facts/{name}.cu") for name in _FACTS)])
 
 
 def compile_kernels(arch: str) -> tuple[bytes, str]:

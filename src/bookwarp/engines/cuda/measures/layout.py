@@ -1,5 +1,11 @@
-"""Where the kernels of measures put their sums, and what they are told about it."""
+"""Where the kernels of measures put sums and facts, and what they are told about it."""
 
+from collections.abc import Iterator
+
+import numpy as np
+
+from bookwarp.spec.exact_sums import exact_limits
+from bookwarp.spec.measure_facts import FACTS, fact_shapes
 from bookwarp.spec.measure_sums import (
     HORIZONS,
     LAGS,
@@ -10,10 +16,12 @@ from bookwarp.spec.measure_sums import (
     sum_shapes,
 )
 
+_BYTES = 8
+
 
 def entries_of(blocks: tuple[str, ...]) -> int:
     """Return how many sums a market has."""
-    return sum(_length(shape) for shape in sum_shapes(blocks).values())
+    return _entries(sum_shapes(blocks))
 
 
 def macros() -> dict[str, int | str]:
@@ -29,14 +37,66 @@ def macros() -> dict[str, int | str]:
 
 
 def numbering() -> str:
-    """Return C++ that gives every sum its number within its block."""
-    lines = []
-    for block in SUMS:
-        number = 0
-        for name, shape in sum_shapes((block,)).items():
-            lines.append(f"constexpr uint32 {name} = {number};\n")
-            number += _length(shape)
-    return "".join(lines)
+    """Return C++ that gives every sum its number within its block, and every fact its own."""
+    lines = [line for block in SUMS for line in _numbers(sum_shapes((block,)))]
+    facts = [line for group in FACTS for line in _numbers(fact_shapes((group,)))]
+    return "".join([*lines, "namespace fact {\n", *facts, "}\n"])
+
+
+def lay_out_limits(rows: int) -> np.ndarray:
+    """Return the limits of exact sums over some rows, as the structure `Limits`, int64."""
+    limits = exact_limits(rows)
+    return np.array([limits.square, limits.window, limits.depth, *limits.returns], np.int64)
+
+
+class FactLayout:
+    """Where the facts of a piece of markets lie: all of a fact together, [market, ...].
+
+    Args:
+        groups: names of `bookwarp.spec.measure_facts.FACTS`.
+        piece: markets of a piece.
+    """
+
+    def __init__(self, groups: tuple[str, ...], piece: int) -> None:
+        self._groups, self._piece = groups, piece
+        self._shapes = {group: fact_shapes((group,)) for group in groups}
+        self._facts = sum(map(_entries, self._shapes.values()))
+        self.nbytes = piece * (self._facts * _BYTES + len(groups))
+        """Of a piece."""
+
+    def places_of(self, group: str) -> tuple[int, int]:
+        """Return where the facts of a group start, and the bytes that tell which to make anew."""
+        number = self._groups.index(group)
+        before = sum(_entries(self._shapes[each]) for each in self._groups[:number])
+        return before * self._piece * _BYTES, self._piece * (self._facts * _BYTES + number)
+
+    def by_name(self, image: np.ndarray, markets: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return what the first markets of a piece have, as views of its bytes.
+
+        Returns:
+            Facts, float64 [market, ...] by name, and bool [group, market], whose facts are to be
+            made anew.
+        """
+        end = self._piece * self._facts * _BYTES
+        numbers, found, first = image[:end].view(np.float64), {}, 0
+        for shapes in self._shapes.values():
+            for name, shape in shapes.items():
+                stop = first + self._piece * _length(shape)
+                found[name] = numbers[first:stop].reshape(self._piece, *shape)[:markets]
+                first = stop
+        again = image[end:].view(np.bool_).reshape(len(self._groups), self._piece)
+        return found, again[:, :markets]
+
+
+def _numbers(shapes: dict[str, tuple[int, ...]]) -> Iterator[str]:
+    number = 0
+    for name, shape in shapes.items():
+        yield f"constexpr uint32 {name} = {number};\n"
+        number += _length(shape)
+
+
+def _entries(shapes: dict[str, tuple[int, ...]]) -> int:
+    return sum(map(_length, shapes.values()))
 
 
 def _length(shape: tuple[int, ...]) -> int:

@@ -1,0 +1,127 @@
+"""Facts of the rows that a GPU keeps: made there, and brought to the host piece by piece."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bookwarp.engines.cuda.arrays import DeviceArray
+from bookwarp.engines.cuda.gpu import Memory
+from bookwarp.engines.cuda.measures.compile import load_kernels
+from bookwarp.engines.cuda.measures.layout import FactLayout, lay_out_limits
+from bookwarp.engines.cuda.measures.sums import CudaSums
+from bookwarp.spec.measure_facts import USES, blocks_of
+
+_PIECES_TOGETHER = 8
+"""Pieces whose sums are made at once: enough markets for a GPU. While the next ones are made, their
+facts are copied."""
+_SHARE_OF_FREE = 2
+"""Sums and facts take no more than this part of the memory that is free."""
+_BLOCK = 128
+
+
+class CudaFacts:
+    """Implements `bookwarp.engines.measure_protocol.DeviceFacts`.
+
+    Args:
+        rows: arrays [row, market] on one GPU, by name, at least one row.
+        groups: names of `bookwarp.spec.measure_facts.FACTS`.
+        every: steps between two rows.
+    """
+
+    def __init__(
+        self, rows: Mapping[str, DeviceArray], groups: tuple[str, ...], every: int
+    ) -> None:
+        self._sums = CudaSums(rows, blocks_of(groups))
+        self._groups, self._every = groups, every
+        self.markets = self._sums.markets
+        self._gpu, self._piece = self._sums.gpu, self._sums.piece
+        self._layout = FactLayout(groups, self._piece)
+        with self._gpu:
+            code = load_kernels(self._gpu.arch)
+            self._kernels = {group: code.get_kernel(f"make_{group}") for group in groups}
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
+        """Yield the facts of some markets after the other, as `DeviceFacts` says.
+
+        Raises:
+            EngineError: a GPU failed, or has no memory left for sums and facts.
+        """
+        together, at_once = self._choose_pieces()
+        facts = Memory(self._gpu, at_once * self._layout.nbytes)
+        sums = Memory(self._gpu, together * self._sums.piece_nbytes)
+        limits = Memory(self._gpu, 8 * len(lay_out_limits(1)))
+        self._gpu.write(limits, lay_out_limits(self._sums.rows_count))
+        images = [self._gpu.allocate_pinned(self._layout.nbytes) for _ in range(min(2, at_once))]
+        arrivals = [self._gpu.create_event() for _ in images]
+        for first in range(0, self.markets, at_once * self._piece):
+            count = min(at_once * self._piece, self.markets - first)
+            made = self._make(first, count, together, sums, facts, limits)
+            for piece, image in enumerate(self._bring(facts, made, images, arrivals)):
+                begin = piece * self._piece
+                found, again = self._layout.by_name(image, min(self._piece, count - begin))
+                yield first + begin, found, again
+
+    def _pieces(self, markets: int) -> int:
+        return -(-markets // self._piece)
+
+    def _choose_pieces(self) -> tuple[int, int]:
+        """Return of how many pieces there are sums at once, and of how many facts."""
+        room = self._gpu.free_bytes() // _SHARE_OF_FREE
+        facts, sums, wanted = (
+            self._layout.nbytes,
+            self._sums.piece_nbytes,
+            self._pieces(self.markets),
+        )
+        together = max(1, min(_PIECES_TOGETHER, wanted, room // (sums + facts)))
+        return together, max(together, min(wanted, (room - together * sums) // facts))
+
+    def _make(
+        self, first: int, count: int, together: int, sums: Memory, facts: Memory, limits: Memory
+    ) -> list[Any]:
+        """Start to make facts of some markets; return what marks their end, for every piece."""
+        made: list[Any] = []
+        for piece in range(0, self._pieces(count), together):
+            begin = piece * self._piece
+            own = min(together * self._piece, count - begin)
+            self._sums.make(sums.pointer, first + begin, own)
+            for group in self._groups:
+                address = facts.pointer + piece * self._layout.nbytes
+                self._launch(group, own, sums.pointer, address, limits.pointer)
+            end = self._gpu.create_event()
+            self._gpu.mark(end)
+            made += [end] * self._pieces(own)
+        return made
+
+    def _launch(self, group: str, count: int, sums: int, facts: int, limits: int) -> None:
+        place, again = self._layout.places_of(group)
+        numbers = [self._sums.entries, self._piece, self._layout.nbytes, self._sums.rows_count]
+        numbers += [count, *([self._every] if group == "volume" else [])]
+        self._gpu.launch(
+            self._gpu.configure(-(-count // _BLOCK), _BLOCK, 0),
+            self._kernels[group],
+            *(sums + self._sums.start_of(block) for block in USES[group]),
+            *(facts + place, facts + again, limits),
+            *map(np.uint32, numbers),
+        )
+
+    def _bring(
+        self,
+        facts: Memory,
+        made: list[Any],
+        images: list[np.ndarray],
+        arrivals: list[Any],
+    ) -> Iterator[np.ndarray]:
+        """Yield the bytes of every piece in pinned memory, while the next one is copied."""
+
+        def fetch(piece: int) -> None:
+            address = facts.pointer + piece * self._layout.nbytes
+            image, arrival = images[piece % 2], arrivals[piece % 2]
+            self._gpu.fetch(image, address, made[piece], arrival)
+
+        fetch(0)
+        for piece in range(len(made)):
+            if piece + 1 < len(made):
+                fetch(piece + 1)
+            self._gpu.finish_fetch(arrivals[piece % 2])
+            yield images[piece % 2]
