@@ -31,8 +31,8 @@ Found = Mapping[str, np.ndarray]
 _AT_ONCE = 256
 """Markets whose sums are made at a time: they stay in the cache of a core, and no array is so large
 (128 KiB) that the allocator asks the system for new pages for it each time."""
-_COPIED = 2048
-"""Markets whose facts, some megabytes, a thread copies at a time."""
+_COPY_BYTES = 2**20
+"""Bytes that a thread copies at a time; arrays that are smaller are copied by one thread."""
 _VERSION = 1
 """Of the formulas; another one may give other numbers."""
 
@@ -157,8 +157,16 @@ def _columns(rows: Sums, markets: np.ndarray) -> Sums:
 def _copy(facts: Found, found: Found, pool: ThreadPoolExecutor) -> None:
     """Copy facts on all threads: memory that is new is slow to write for one."""
 
-    def copy(first: int) -> None:
-        for name, values in facts.items():
-            found[name][first : first + _COPIED] = values[first : first + _COPIED]
+    def copy(names: list[str], first: int, stop: int | None) -> None:
+        for name in names:
+            found[name][first:stop] = facts[name][first:stop]
 
-    list(pool.map(copy, range(0, len(next(iter(facts.values()))), _COPIED)))
+    small = [name for name, values in facts.items() if values.nbytes <= _COPY_BYTES]
+    copies = [pool.submit(copy, small, 0, None)]
+    for name, values in facts.items():
+        if values.nbytes > _COPY_BYTES:
+            step = -(-_COPY_BYTES * len(values) // values.nbytes)
+            for first in range(0, len(values), step):
+                copies.append(pool.submit(copy, [name], first, first + step))
+    for each in copies:
+        each.result()

@@ -48,11 +48,12 @@ class CudaFacts:
             EngineError: a GPU failed, or has no memory left for sums and facts.
         """
         together, at_once = self._choose_pieces()
+        # First of all, for it takes milliseconds in which the GPU may still be at the steps.
+        images = [self._gpu.allocate_pinned(self._layout.nbytes) for _ in range(min(2, at_once))]
         facts = Memory(self._gpu, at_once * self._layout.nbytes)
         sums = Memory(self._gpu, together * self._sums.piece_nbytes)
         limits = Memory(self._gpu, 8 * len(lay_out_limits(1)))
         self._gpu.write(limits, lay_out_limits(self._sums.rows_count))
-        images = [self._gpu.allocate_pinned(self._layout.nbytes) for _ in range(min(2, at_once))]
         arrivals = [self._gpu.create_event() for _ in images]
         for first in range(0, self.markets, at_once * self._piece):
             count = min(at_once * self._piece, self.markets - first)
