@@ -1,5 +1,6 @@
 """The kernels of measures on the processor, over rows that a played GPU keeps."""
 
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 import numpy as np
@@ -67,13 +68,18 @@ def sum_on(gpu, rows, blocks):
 
 
 def gather(source):
-    """Return all that a `DeviceFacts` yields, in one piece."""
-    pieces, agains, first = [], [], 0
-    for begin, made, again in source:
-        assert begin == first
-        pieces.append({name: array.copy() for name, array in made.items()})
-        agains.append(again.copy())
-        first += again.shape[1]
-    assert first == source.markets
-    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    return found, np.concatenate(agains, axis=1)
+    """Return all that a `DeviceFacts` brings, in the order of the markets."""
+    pieces = {}
+
+    def take(first, made, again):
+        assert first not in pieces
+        pieces[first] = {name: array.copy() for name, array in made.items()}, again.copy()
+
+    with ThreadPoolExecutor(2) as pool:
+        source.bring(take, pool)
+    parts = [pieces[first] for first in sorted(pieces)]
+    counts = [again.shape[1] for _, again in parts]
+    assert sorted(pieces) == np.cumsum([0, *counts[:-1]]).tolist()
+    assert sum(counts) == source.markets
+    found = {name: np.concatenate([made[name] for made, _ in parts]) for name in parts[0][0]}
+    return found, np.concatenate([again for _, again in parts], axis=1)

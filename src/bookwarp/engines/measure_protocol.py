@@ -1,6 +1,7 @@
 """The seam for the sums and facts that measures are made of, and who makes them of which rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -24,6 +25,11 @@ class RowSums(Protocol):
         """
 
 
+TakeFacts = Callable[[int, dict[str, np.ndarray], np.ndarray], None]
+"""Is given the first of some markets; their facts, float64 [market, ...] by name; and where the
+facts of a group are to be made anew, for its sums do not fit in 64 bits, bool [group, market]."""
+
+
 class DeviceFacts(Protocol):
     """Facts of the rows that one GPU keeps."""
 
@@ -31,15 +37,17 @@ class DeviceFacts(Protocol):
     def markets(self) -> int:
         """How many markets the rows are of."""
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
-        """Yield the facts of some markets after the other.
+    def bring(self, take: TakeFacts, pool: Executor) -> None:
+        """Hand over the facts of some markets after the other, on several threads at once.
 
-        The GPU works on the next ones meanwhile. What was yielded is overwritten after the next.
+        The GPU works on the next ones meanwhile.
 
-        Yields:
-            The first of the markets; their facts, float64 [market, ...] by name; and where the
-            facts of a group are to be made anew, for its sums do not fit in 64 bits, bool
-            [group, market].
+        Args:
+            take: is given facts, which are overwritten when it has returned.
+            pool: of at least one thread.
+
+        Raises:
+            EngineError: a GPU failed, or has no memory left for sums and facts.
         """
 
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from bookwarp.engines.measure_protocol import DeviceFacts, device_columns, device_facts, row_sums
-from bookwarp.measures.group import Group, Sums
+from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.making import write_again, write_facts
 from bookwarp.measures.protocol import Output, allocate
 from bookwarp.measures.recording import check_every, check_recorded, check_rows, device_parts
@@ -31,8 +32,6 @@ Found = Mapping[str, np.ndarray]
 _AT_ONCE = 256
 """Markets whose sums are made at a time: they stay in the cache of a core, and no array is so large
 (128 KiB) that the allocator asks the system for new pages for it each time."""
-_COPY_BYTES = 2**20
-"""Bytes that a thread copies at a time; arrays that are smaller are copied by one thread."""
 _VERSION = 1
 """Of the formulas; another one may give other numbers."""
 
@@ -133,14 +132,20 @@ class FactMeasure:
         firsts = np.cumsum([0, *(source.markets for source in sources[:-1])]).tolist()
 
         def measure(part: Rows, source: DeviceFacts, first: int) -> None:
-            for begin, facts, again in source:
-                own = _rows_of(found, first + begin, first + begin + again.shape[1])
-                _copy(facts, own, pool)
+            lock = Lock()  # a GPU gives memory to one thread at a time
 
-                def columns(markets: np.ndarray, begin: int = begin) -> Sums:
-                    return device_columns(part, self.series, begin + markets)
+            def take(begin: int, facts: Facts, again: np.ndarray) -> None:
+                own = _rows_of(found, first + begin, first + begin + again.shape[1])
+                for name, values in facts.items():
+                    own[name][...] = values
+
+                def columns(markets: np.ndarray) -> Sums:
+                    with lock:
+                        return device_columns(part, self.series, begin + markets)
 
                 write_again(self.groups, again, rows, self.every, columns, own)
+
+            source.bring(take, pool)
 
         with ThreadPoolExecutor(len(parts)) as devices:
             list(devices.map(measure, parts, sources, firsts))
@@ -152,21 +157,3 @@ def _rows_of(found: Found, first: int, stop: int) -> dict[str, np.ndarray]:
 
 def _columns(rows: Sums, markets: np.ndarray) -> Sums:
     return {name: array[:, markets] for name, array in rows.items()}
-
-
-def _copy(facts: Found, found: Found, pool: ThreadPoolExecutor) -> None:
-    """Copy facts on all threads: memory that is new is slow to write for one."""
-
-    def copy(names: list[str], first: int, stop: int | None) -> None:
-        for name in names:
-            found[name][first:stop] = facts[name][first:stop]
-
-    small = [name for name, values in facts.items() if values.nbytes <= _COPY_BYTES]
-    copies = [pool.submit(copy, small, 0, None)]
-    for name, values in facts.items():
-        if values.nbytes > _COPY_BYTES:
-            step = -(-_COPY_BYTES * len(values) // values.nbytes)
-            for first in range(0, len(values), step):
-                copies.append(pool.submit(copy, [name], first, first + step))
-    for each in copies:
-        each.result()

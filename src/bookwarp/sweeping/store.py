@@ -214,8 +214,11 @@ class SweepStore:
         partial = self.path / _PARTIAL / secrets.token_hex(8)
         target = self.path / name
         partial.write_bytes(content)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.replace(target)
+        try:
+            partial.replace(target)
+        except FileNotFoundError:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial.replace(target)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

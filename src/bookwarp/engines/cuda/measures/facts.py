@@ -1,23 +1,41 @@
 """Facts of the rows that a GPU keeps: made there, and brought to the host piece by piece."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
 
 from bookwarp.engines.cuda.arrays import DeviceArray
-from bookwarp.engines.cuda.gpu import Memory
+from bookwarp.engines.cuda.gpu import Gpu, Memory
 from bookwarp.engines.cuda.measures.compile import load_kernels
 from bookwarp.engines.cuda.measures.layout import FactLayout, lay_out_limits
 from bookwarp.engines.cuda.measures.sums import CudaSums
+from bookwarp.engines.measure_protocol import TakeFacts
 from bookwarp.spec.measure_facts import USES, blocks_of
 
-_PIECES_TOGETHER = 8
+_PIECES_TOGETHER = 16
 """Pieces whose sums are made at once: enough markets for a GPU. While the next ones are made, their
 facts are copied."""
+_MOST_IMAGES = 8
+"""Pieces that are copied at once, and taken over by as many threads."""
 _SHARE_OF_FREE = 2
 """Sums and facts take no more than this part of the memory that is free."""
 _BLOCK = 128
+
+
+class _Image:
+    """Pinned memory for a piece, the end of the copy into it, and who takes what it holds."""
+
+    def __init__(self, gpu: Gpu, nbytes: int) -> None:
+        self.memory = gpu.allocate_pinned(nbytes)
+        self.arrival = gpu.create_event()
+        self.busy: Future[None] | None = None
+
+    def finish(self) -> None:
+        """Return when all that it holds was taken."""
+        if self.busy is not None:
+            self.busy.result()
 
 
 class CudaFacts:
@@ -41,27 +59,34 @@ class CudaFacts:
             code = load_kernels(self._gpu.arch)
             self._kernels = {group: code.get_kernel(f"make_{group}") for group in groups}
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
-        """Yield the facts of some markets after the other, as `DeviceFacts` says.
-
-        Raises:
-            EngineError: a GPU failed, or has no memory left for sums and facts.
-        """
+    def bring(self, take: TakeFacts, pool: Executor) -> None:
+        """Hand over the facts of some markets after the other, as `DeviceFacts` says."""
         together, at_once = self._choose_pieces()
         # First of all, for it takes milliseconds in which the GPU may still be at the steps.
-        images = [self._gpu.allocate_pinned(self._layout.nbytes) for _ in range(min(2, at_once))]
+        images = [_Image(self._gpu, self._layout.nbytes) for _ in range(min(_MOST_IMAGES, at_once))]
         facts = Memory(self._gpu, at_once * self._layout.nbytes)
         sums = Memory(self._gpu, together * self._sums.piece_nbytes)
         limits = Memory(self._gpu, 8 * len(lay_out_limits(1)))
         self._gpu.write(limits, lay_out_limits(self._sums.rows_count))
-        arrivals = [self._gpu.create_event() for _ in images]
+
+        def give(image: _Image, first: int, count: int) -> None:
+            self._gpu.finish_fetch(image.arrival)
+            take(first, *self._layout.by_name(image.memory, count))
+
         for first in range(0, self.markets, at_once * self._piece):
             count = min(at_once * self._piece, self.markets - first)
             made = self._make(first, count, together, sums, facts, limits)
-            for piece, image in enumerate(self._bring(facts, made, images, arrivals)):
+            for piece, end in enumerate(made):
+                image = images[piece % len(images)]
+                image.finish()
+                address = facts.pointer + piece * self._layout.nbytes
+                self._gpu.fetch(image.memory, address, end, image.arrival)
                 begin = piece * self._piece
-                found, again = self._layout.by_name(image, min(self._piece, count - begin))
-                yield first + begin, found, again
+                own = min(self._piece, count - begin)
+                image.busy = pool.submit(give, image, first + begin, own)
+            # What comes next is made where these are.
+            for image in images:
+                image.finish()
 
     def _pieces(self, markets: int) -> int:
         return -(-markets // self._piece)
@@ -105,24 +130,3 @@ class CudaFacts:
             *(facts + place, facts + again, limits),
             *map(np.uint32, numbers),
         )
-
-    def _bring(
-        self,
-        facts: Memory,
-        made: list[Any],
-        images: list[np.ndarray],
-        arrivals: list[Any],
-    ) -> Iterator[np.ndarray]:
-        """Yield the bytes of every piece in pinned memory, while the next one is copied."""
-
-        def fetch(piece: int) -> None:
-            address = facts.pointer + piece * self._layout.nbytes
-            image, arrival = images[piece % 2], arrivals[piece % 2]
-            self._gpu.fetch(image, address, made[piece], arrival)
-
-        fetch(0)
-        for piece in range(len(made)):
-            if piece + 1 < len(made):
-                fetch(piece + 1)
-            self._gpu.finish_fetch(arrivals[piece % 2])
-            yield images[piece % 2]

@@ -9,8 +9,8 @@ from bookwarp.engines.cuda.measures.compile import load_kernels
 from bookwarp.engines.cuda.measures.layout import entries_of
 from bookwarp.spec.measure_sums import HORIZONS, LAGS, SUMS
 
-MOST_MARKETS = 16384
-"""Markets whose sums, and facts, are a piece: some tens of megabytes, to be copied at once."""
+MOST_MARKETS = 8192
+"""Markets whose sums, and facts, are a piece: some megabytes, to be copied at once."""
 _BLOCK = 128
 _LANES = 32
 _LAGS_TOGETHER = 8
