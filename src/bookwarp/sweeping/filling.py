@@ -1,6 +1,5 @@
 """Fill a sweep: run the blocks that are missing, and write each beside the next ones."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,9 +15,9 @@ Written = Callable[[int], None]
 Run = Callable[[list[int], Report, Written], None]
 """Runs blocks and writes them; it is told which, and tells of agent events and written blocks."""
 
-# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on. As
-# many blocks again wait for it.
-_WRITERS = min(16, max(8, os.cpu_count() or 1))
+# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on. With
+# twice as many, on a machine of 32 cores, it took longer.
+_WRITERS = 8
 
 
 def fill(results: Results | SweepStore, run: Run, progress: Progress = None) -> None:

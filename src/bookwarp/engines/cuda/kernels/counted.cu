@@ -263,7 +263,8 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
     Lots* book = books + (uint64)m * LEVELS;
     Live live = take_up(scalars, market);
 #if RECORDING
-    const Rows& rows = *all_rows;  // not a copy: its pointers would take registers of every step
+    const Rows rows = *all_rows;
+    const bool deep = real && records_book(rows, market);
     uint64 at = m;
     uint32 row = 0;
 #endif
@@ -362,11 +363,11 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
 #if RECORDING
         if ((step + 1) % rows.every == 0) {
             if (real && lane == 0) record_row(rows, at, live, scalars);
-            bool from_memory = real && records_book(rows, market);
+            bool from_memory = deep;
 #if !WIDE_LOTS
-            int32 reach = min(rows.depth_ticks, (uint32)LEVELS);
-            bool here = from_memory && market.book_row < 0 && held.covers_depths(live, reach);
-            if (__any_sync(ALL_LANES, here)) {
+            if (__any_sync(ALL_LANES, deep)) {
+                int32 reach = min(rows.depth_ticks, (uint32)LEVELS);
+                bool here = deep && market.book_row < 0 && held.covers_depths(live, reach);
                 uint32 bid = held.sum_levels(live.best_bid - reach, live.best_bid, 1, lane);
                 uint32 ask = held.sum_levels(live.best_ask, live.best_ask + reach, -1, lane);
                 if (here && lane == 0 && rows.bid_depth) rows.bid_depth[at] = bid;
@@ -374,11 +375,11 @@ run_counted(const Market* markets, Lots* books, int64* all_scalars, const uint8*
                 from_memory &= !here;
             }
 #endif
-            uint32 deep = __ballot_sync(ALL_LANES, from_memory);
+            uint32 far = __ballot_sync(ALL_LANES, from_memory);
             if (from_memory) held.store(book, lane);
             __syncwarp();
-            for (uint32 g = 0; deep && g < MARKETS_PER_WARP; ++g) {
-                if (!(deep >> (g * GROUP) & 1)) continue;
+            for (uint32 g = 0; far && g < MARKETS_PER_WARP; ++g) {
+                if (!(far >> (g * GROUP) & 1)) continue;
                 uint32 of = first_market + g;
                 record_book(rows, at - m + of, row, markets[of], of_group(live.best_bid, g),
                             of_group(live.best_ask, g), books + (uint64)of * LEVELS, thread);

@@ -37,9 +37,12 @@ DEVICE void record_row(const Rows& rows, uint64 at, const Live& live, const Scal
     int64 base = FOLLOWING ? before[Scalar::base] : 0;
     int64 best_bid = live.best_bid >= 0 ? base + live.best_bid : NO_PRICE;
     int64 best_ask = live.best_ask < LEVELS ? base + live.best_ask : NO_PRICE;
-    if (rows.last) rows.last[at] = base + live.last;
-    if (rows.volume) rows.volume[at] = before[Scalar::volume] + live.volume;
-    if (rows.mid2) rows.mid2[at] = live.prev_mid2 + 2 * base;
-    if (rows.best_bid) rows.best_bid[at] = best_bid;
-    if (rows.best_ask) rows.best_ask[at] = best_ask;
+    // All read before the first is written to: for the compiler, rows may be anywhere.
+    int64 *last = rows.last, *volume = rows.volume, *mid2 = rows.mid2;
+    int64 *bids = rows.best_bid, *asks = rows.best_ask;
+    if (last) last[at] = base + live.last;
+    if (volume) volume[at] = before[Scalar::volume] + live.volume;
+    if (mid2) mid2[at] = live.prev_mid2 + 2 * base;
+    if (bids) bids[at] = best_bid;
+    if (asks) asks[at] = best_ask;
 }
