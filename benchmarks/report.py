@@ -42,7 +42,7 @@ _BLOCK = re.compile(
 )
 _CASE = (
     *("kind", "case", "rung", "workload", "incoming", "books", "capacity", "form"),
-    *("engine", "over"),
+    *("engine", "over", "settings", "devices"),
 )
 """What tells the rows of a machine apart, where they have it."""
 
@@ -55,7 +55,7 @@ def read_rows(folder: Path = REPOSITORY / "benchmarks" / "rows") -> list[Row]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            key = (*paper_tables.machine_of(row), *(row.get(name) for name in _CASE))
+            key = (*paper_tables.machine_of(row), *(str(row.get(name)) for name in _CASE))
             newest.pop(key, None)
             newest[key] = row
     return list(newest.values())

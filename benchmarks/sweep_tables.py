@@ -16,10 +16,11 @@ def rates(rows: Iterable[Row]) -> str:
     heads = ["engine", "settings", "replicas", "agents", "steps", "simulation alone (s)"]
     heads += ["in memory (s)", "of it", "into a store (s)", "of it"]
     body = []
-    for row in rows:
-        if row["kind"] != "sweep rate":
-            continue
-        where = row.get("gpu") or f"{row['cpu']}, {row['threads']} threads"
+    for row in sorted((row for row in rows if row["kind"] == "sweep rate"), key=_size):
+        where = f"{row['cpu']}, {row['threads'] or row['cores']} threads"
+        if "gpu" in row:
+            count = len(row["devices"] or [0])
+            where = row["gpu"] if count == 1 else f"{count} {row['gpu']}"
         line = [f"`{row['engine']}`, {where}"]
         line += [str(row[name]) for name in ("settings", "replicas", "agents", "steps")]
         line += [f"{row['bare_s']['median']:.2f}"]
@@ -30,3 +31,7 @@ def rates(rows: Iterable[Row]) -> str:
             ]
         body.append(line)
     return markdown(heads, body, right=tuple(range(1, len(heads))))
+
+
+def _size(row: Row) -> tuple[Any, ...]:
+    return row["engine"], row["settings"], len(row.get("devices") or [0])

@@ -32,15 +32,17 @@ ROW = {
 
 
 def test_sweep_stands_beside_its_simulation():
-    on_gpu = ROW | {"engine": "cuda", "gpu": "A GPU"}
-    table = sweep_tables.rates([{"kind": "stream"}, ROW, on_gpu])
+    on_gpu = ROW | {"engine": "cuda", "gpu": "A GPU", "devices": [1]}
+    on_two = on_gpu | {"devices": [0, 1]}
+    table = sweep_tables.rates([{"kind": "stream"}, ROW, on_gpu, on_two])
     lines = [line.strip("| ").split(" | ") for line in table.splitlines()]
     assert lines[2] == [
         *("`cpu`, A processor, 3 threads", "100", "64", "256", "1000"),
         *("2.00", "2.50", "1.26", "3.00", "1.51"),
     ]
     assert lines[3][0] == "`cuda`, A GPU"
-    assert len(lines) == 4
+    assert lines[4][0] == "`cuda`, 2 A GPU"
+    assert len(lines) == 5
 
 
 def test_nothing_measured_is_said():
