@@ -36,11 +36,22 @@ DESIGN = bw.grid(
 PATHS = {"momentum": [0.05, 0.2], "replica": 1}
 
 
+class _LocalCluster(LocalCluster):
+    """A cluster that can be closed after workers were killed.
+
+    That of distributed 2026.8 fails then at times: a worker may go before it was told that it came.
+    """
+
+    def _update_worker_status(self, op, msg):
+        if op != "remove" or msg in self.scheduler_info["workers"]:
+            super()._update_worker_status(op, msg)
+
+
 @pytest.fixture(scope="module")
 def client():
     given = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with (
-        LocalCluster(n_workers=2, **given) as cluster,
+        _LocalCluster(n_workers=2, **given) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -139,7 +150,7 @@ def test_a_function_that_workers_cannot_import_goes_to_them(client, tmp_path):
 def test_a_cluster_without_workers_is_waited_for(whole, tmp_path):
     path = tmp_path / "sweep.zarr"
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
+        _LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         late = threading.Timer(0.5, cluster.scale, [1])
@@ -168,7 +179,7 @@ def test_a_cluster_that_has_no_worker_or_loses_the_last_one_is_said(
     monkeypatch.setattr(clusters, "_PATIENCE_SECONDS", 0.3)
     path = tmp_path / "sweep.zarr"
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
+        _LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
 
@@ -219,7 +230,7 @@ def test_blocks_that_kill_every_worker_are_said(client, tmp_path, monkeypatch):
 def test_a_cluster_that_is_closed_is_said_and_another_one_goes_on(client, whole, tmp_path):
     path = tmp_path / "sweep.zarr"
     with (
-        LocalCluster(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as cluster,
+        _LocalCluster(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as lost,
     ):
 

@@ -15,8 +15,8 @@ Written = Callable[[int], None]
 Run = Callable[[list[int], Report, Written], None]
 """Runs blocks and writes them; it is told which, and tells of agent events and written blocks."""
 
-# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on. With
-# twice as many, on a machine of 32 cores, it took longer.
+# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on.
+# Twice as many took longer, on a machine of 32 cores.
 _WRITERS = 8
 
 
