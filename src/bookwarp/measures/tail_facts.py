@@ -5,12 +5,9 @@ import numpy as np
 from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.measures.moments import as_float, ratio, undefined
 from bookwarp.measures.protocol import Output
-from bookwarp.spec.measure_sums import LOG_BITS, TAIL_SHARE, tail_count
+from bookwarp.spec.measure_sums import LOG_UNIT, TAIL_SHARE, tail_count
 
 _SHARE = f"the largest {100 // TAIL_SHARE} % of the absolute returns"
-_LN2 = 0.6931471805599453
-_NATURAL = _LN2 / 2**LOG_BITS
-"""A unit of a sum of logarithms, to base e."""
 
 OUTPUTS = {
     "hill": Output("1", f"Hill's estimate of 1 / tail index, from {_SHARE}"),
@@ -34,7 +31,7 @@ def tail_facts(sums: Sums, rows: int, every: int) -> Facts:
     if count == 0:
         return {name: undefined(markets) for name in OUTPUTS}
     there = sums["tail_start"] > 0
-    estimate = np.where(there, as_float(sums["tail_log"]) * (_NATURAL / count), np.nan)
+    estimate = np.where(there, as_float(sums["tail_log"]) * (LOG_UNIT / count), np.nan)
     return {"hill": estimate, "tail_index": ratio(np.where(there, 1.0, np.nan), estimate, np.nan)}
 
 

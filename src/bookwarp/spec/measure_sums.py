@@ -20,6 +20,8 @@ TAIL_SHARE = 20
 """The tail is the largest of each so many absolute returns: 5 % of them."""
 LOG_BITS = 24
 """Binary digits after the point of a logarithm to base 2."""
+LOG_UNIT = 0.6931471805599453 / 2**LOG_BITS
+"""A unit of such a logarithm, to base e: ln 2 in its last place."""
 
 # block of sums -> name -> (dimensions before the market, meaning)
 SUMS: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {

@@ -35,8 +35,9 @@ from bookwarp.spec.exact_sums import exact_limits
 
 def _build(digest: str) -> dict[str, Any]:
     # Each takes: sums and facts of the group, rows, steps between them, limits, memory to work in,
-    # and the bool [market] that says which facts are to be made anew. The digest is in the closure,
-    # and so in the key of the cache.
+    # and the bool [market] that says which facts are to be made anew. They are written out because
+    # Numba finds code on disk by the function and its closure: the digest there is the same in
+    # every process, functions that it has compiled are not.
 
     @entry_point
     def make_prices(sums, rows, every, limits, work, facts, again):  # type: ignore[no-untyped-def]

@@ -15,12 +15,9 @@ from bookwarp.engines.cpu.measures.moments import (
     ratio,
     variance,
 )
-from bookwarp.spec.measure_sums import HORIZONS, LOG_BITS, TAIL_SHARE
+from bookwarp.spec.measure_sums import HORIZONS, LOG_UNIT, TAIL_SHARE
 
 _HORIZONS = tuple(np.int64(horizon) for horizon in HORIZONS)
-_LN2 = 0.6931471805599453
-_NATURAL = _LN2 / 2**LOG_BITS
-"""A unit of a sum of logarithms, to base e."""
 
 
 @inlined
@@ -71,7 +68,7 @@ def make_tail_facts(sums, rows, facts):  # type: ignore[no-untyped-def]
     for m in range(len(sums.tail_start)):
         facts.hill[m], facts.tail_index[m] = np.nan, np.nan
         if count > 0 and sums.tail_start[m] > 0:
-            estimate = np.float64(sums.tail_log[m]) * (_NATURAL / np.float64(count))
+            estimate = np.float64(sums.tail_log[m]) * (LOG_UNIT / np.float64(count))
             facts.hill[m], facts.tail_index[m] = estimate, ratio(1.0, estimate, np.nan)
 
 

@@ -66,8 +66,9 @@ class CudaFacts:
         images = [_Image(self._gpu, self._layout.nbytes) for _ in range(min(_MOST_IMAGES, at_once))]
         facts = Memory(self._gpu, at_once * self._layout.nbytes)
         sums = Memory(self._gpu, together * self._sums.piece_nbytes)
-        limits = Memory(self._gpu, 8 * len(lay_out_limits(1)))
-        self._gpu.write(limits, lay_out_limits(self._sums.rows_count))
+        most = lay_out_limits(self._sums.rows_count)
+        limits = Memory(self._gpu, most.nbytes)
+        self._gpu.write(limits, most)
 
         def give(image: _Image, first: int, count: int) -> None:
             self._gpu.finish_fetch(image.arrival)
@@ -94,11 +95,8 @@ class CudaFacts:
     def _choose_pieces(self) -> tuple[int, int]:
         """Return of how many pieces there are sums at once, and of how many facts."""
         room = self._gpu.free_bytes() // _SHARE_OF_FREE
-        facts, sums, wanted = (
-            self._layout.nbytes,
-            self._sums.piece_nbytes,
-            self._pieces(self.markets),
-        )
+        facts, sums = self._layout.nbytes, self._sums.piece_nbytes
+        wanted = self._pieces(self.markets)
         together = max(1, min(_PIECES_TOGETHER, wanted, room // (sums + facts)))
         return together, max(together, min(wanted, (room - together * sums) // facts))
 

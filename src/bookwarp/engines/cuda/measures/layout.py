@@ -10,6 +10,7 @@ from bookwarp.spec.measure_sums import (
     HORIZONS,
     LAGS,
     LOG_BITS,
+    LOG_UNIT,
     SUMS,
     TAIL_SHARE,
     WINDOW,
@@ -24,7 +25,7 @@ def entries_of(blocks: tuple[str, ...]) -> int:
     return _entries(sum_shapes(blocks))
 
 
-def macros() -> dict[str, int | str]:
+def macros() -> dict[str, int | float | str]:
     """Return what the kernels are specialised by: nothing but the constants of the measures."""
     return {
         "HORIZONS": ", ".join(map(str, HORIZONS)),
@@ -33,6 +34,7 @@ def macros() -> dict[str, int | str]:
         "WINDOW": WINDOW,
         "TAIL_SHARE": TAIL_SHARE,
         "LOG_BITS": LOG_BITS,
+        "LOG_UNIT": LOG_UNIT,
     }
 
 

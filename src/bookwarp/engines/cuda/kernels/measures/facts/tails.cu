@@ -1,7 +1,5 @@
 // Facts of the tail of the absolute returns: bookwarp.measures.tail_facts.
 
-constexpr Real LN2 = {0.6931471805599453}, LOG_UNITS = {(double)(1 << LOG_BITS)};
-
 extern "C" __global__ void __launch_bounds__(BLOCK)
 make_tails(int64* tail, char* facts, char* again, const Limits* limits, uint32 entries,
            uint32 piece, uint32 nbytes, uint32 rows, uint32 count) {
@@ -12,7 +10,7 @@ make_tails(int64* tail, char* facts, char* again, const Limits* limits, uint32 e
     const uint32 tail_count = (rows - 1) / TAIL_SHARE;
     Real estimate = undefined(), index = undefined();
     if (tail_count > 0 && sums[tail_start] > 0) {
-        estimate = real(sums[tail_log]) * (LN2 / LOG_UNITS / real(tail_count));
+        estimate = real(sums[tail_log]) * (Real{LOG_UNIT} / real(tail_count));
         index = ratio(ONE, estimate, undefined());
     }
     out.put(fact::hill, estimate);
