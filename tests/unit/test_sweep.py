@@ -509,3 +509,25 @@ def test_auto_is_the_cores_where_no_gpu_can_be_asked(gpus, monkeypatch, dataset)
         Machine.of("auto", devices=[0])
     machine = Machine.of("auto", devices="all")
     assert (machine.engine, machine.devices) == ("cpu", ())
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        (lambda facts: {"mean_price": facts["mean_price"]}, r"returned \['mean_price'\]"),
+        (lambda facts: facts | {"more": facts["mean_price"]}, r"returned \[.*'more'\]"),
+        (lambda facts: facts | {"mean_price": facts["mean_price"][:0]}, r"float64 \(0,\); it must"),
+        (lambda facts: facts | {"mean_price": facts["mean_price"].astype(str)}, "must be numbers"),
+    ],
+)
+@pytest.mark.parametrize("block_markets", [None, 1])
+def test_a_measure_that_returns_something_else_than_its_outputs_is_refused(
+    monkeypatch, changed, said, block_markets
+):
+    """Nothing that no measure wrote is ever a result."""
+    of_simulation = TinyMeasure.of_simulation
+    monkeypatch.setattr(
+        TinyMeasure, "of_simulation", lambda self, run: changed(of_simulation(self, run))
+    )
+    with pytest.raises(ParameterError, match=f"the measure TinyMeasure .*{said}"):
+        small(engine="cpu", block_markets=block_markets)

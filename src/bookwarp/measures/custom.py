@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bookwarp.measures.protocol import Measure, Output
+from bookwarp.measures.protocol import Measure, Output, check_returned
 from bookwarp.measures.recording import (
     check_every,
     check_recorded,
@@ -43,23 +43,8 @@ class _Custom:
     def _measure(self, rows: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return what the function makes of the rows of some markets, checked."""
         markets = next(iter(rows.values())).shape[1]
-        found: Any = self.function(rows)
-        if not isinstance(found, Mapping) or set(found) != set(self.given):
-            names = sorted(found) if isinstance(found, Mapping) else repr(found)
-            raise ParameterError(
-                f"the measure {_name_of(self.function)} returned {names}; its outputs are "
-                f"{sorted(self.given)}"
-            )
-        return {name: self._check(name, found[name], markets) for name in self.given}
-
-    def _check(self, name: str, value: Any, markets: int) -> np.ndarray:
-        array, shape = np.asarray(value), (markets, *self.given[name].shape)
-        if array.shape != shape or array.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"the measure {_name_of(self.function)} returned {name!r} as {array.dtype} "
-                f"{array.shape}; it must be numbers of the shape {shape}"
-            )
-        return array.astype(np.float64)
+        shapes = {name: (markets, *output.shape) for name, output in self.given.items()}
+        return check_returned(_name_of(self.function), self.function(rows), shapes)
 
     def describe(self) -> dict[str, Any]:
         return {

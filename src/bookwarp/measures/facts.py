@@ -92,12 +92,11 @@ class FactMeasure:
         Raises:
             ParameterError: the simulation has not recorded `series` every `every` steps.
         """
-        check_recorded(simulation, self.series, self.every)
         found = allocate(self, simulation)
         self.fill(simulation, found)
         return found
 
-    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+    def fill(self, simulation: Simulation, found: Found) -> None:
         """Write every output into arrays of the caller's, float64 [market, ...] by name."""
         rows = check_recorded(simulation, self.series, self.every)
         parts = device_parts(simulation)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bookwarp.simulation import Simulation
+from bookwarp.spec.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +78,45 @@ def fill(measure: Measure, simulation: Simulation, found: Mapping[str, np.ndarra
     """Write every output of a measure into arrays of the caller's, float64 [market, *shape].
 
     Raises:
-        ParameterError: as `Measure.of_simulation`.
+        ParameterError: as `Measure.of_simulation`; or what it returned are not its outputs.
     """
     if isinstance(measure, Fills):
         measure.fill(simulation, found)
         return
-    for name, values in measure.of_simulation(simulation).items():
-        found[name][...] = values
+    shapes = {name: array.shape for name, array in found.items()}
+    values = check_returned(type(measure).__qualname__, measure.of_simulation(simulation), shapes)
+    for name, array in values.items():
+        found[name][...] = array
+
+
+def check_returned(
+    who: str, values: Any, shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, np.ndarray]:
+    """Return what a measure of somebody's own gave, as float64 arrays.
+
+    Args:
+        who: how an error names the measure.
+        values: by name.
+        shapes: what they must have, by name of every output.
+
+    Raises:
+        ParameterError: an output is missing, is no output, or has another shape or no numbers.
+    """
+    if not isinstance(values, Mapping) or set(values) != set(shapes):
+        names = sorted(values) if isinstance(values, Mapping) else repr(values)
+        raise ParameterError(
+            f"the measure {who} returned {names}; its outputs are {sorted(shapes)}"
+        )
+    found = {}
+    for name, shape in shapes.items():
+        array = np.asarray(values[name])
+        if array.shape != shape or array.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"the measure {who} returned {name!r} as {array.dtype} {array.shape}; it must be "
+                f"numbers of the shape {shape}"
+            )
+        found[name] = array.astype(np.float64)
+    return found
 
 
 def allocate(measure: Measure, simulation: Simulation) -> dict[str, np.ndarray]:

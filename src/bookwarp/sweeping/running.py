@@ -185,11 +185,11 @@ class _Batch:
             plan, group, markets, machine, device, plan.measure.series, plan.measure.every
         )
         simulation.step(group.shared["steps"], in_pieces=False)
-        if isinstance(rows, slice):
-            own = {name: self._results[name][rows] for name in plan.outputs}
-            fill(plan.measure, simulation, own)
-        else:
-            for name, array in plan.measure.of_simulation(simulation).items():
+        # A slice of the results is a view of them; of other rows this is a copy, put there after.
+        own = {name: self._results[name][rows] for name in plan.outputs}
+        fill(plan.measure, simulation, own)
+        if not isinstance(rows, slice):
+            for name, array in own.items():
                 self._results[name][rows] = array
         state = simulation.market_state()
         for name, (source, _, _) in plan.exact.items():
