@@ -3,7 +3,10 @@
 A part of what tests/device asks of a GPU, for machines without one.
 """
 
+from dataclasses import replace
+
 import emulated_gpu
+import numpy as np
 import pytest
 from emulated_gpu import emulated_gpus as emulated_gpus
 from emulated_kernels import needs_compiler
@@ -54,13 +57,30 @@ def test_kernels_agree_at_corners(warps, corner):
     assert_engines_agree(auction, steps, plan, ("reference", CudaEngine))
 
 
-@pytest.mark.parametrize("depth_ticks", [0, 1, 4, 7, 9, 2**32 - 1])
-@pytest.mark.parametrize("corner", ["levels 15", "200 steps", "a side runs out near an edge"])
-def test_depths_agree_however_far_they_reach(warps, corner, depth_ticks):
-    """Among the levels that a warp holds, and beyond them."""
+@pytest.mark.parametrize("depth_ticks", [0, 1, *range(4, 20), 2**32 - 1])
+def test_depths_agree_however_far_they_reach(warps, depth_ticks):
+    """Among the levels that a warp holds, and one level beyond them: each has lots of its own."""
+    changes = {"levels": 96, "steps": 60, "market_order_prob": 0.5, "max_qty": 9}
+    auction, steps = build("fixed", "default", "all", **changes)
+    plan = RecordPlan.of(auction, ("bid_depth", "ask_depth"), depth_ticks=depth_ticks)
+    few = 1 + np.arange(96) % 7  # so that prices move, among the levels and out of them
+    done = []
+    for engine in (ReferenceEngine, CudaEngine):
+        running, rows = engine(auction, plan), plan.allocate(auction, steps)
+        state = running.read_state()
+        bid, ask = np.zeros_like(state.bid), np.zeros_like(state.ask)
+        bid[:, :48], ask[:, 49:] = few[:48], few[49:]
+        running.write_state(replace(state, bid=bid, ask=ask))
+        running.run(steps, rows)
+        running.wait()
+        done.append((running.read_state(), rows))
+    assert find_difference(*done[0], *done[1]) is None
+
+
+@pytest.mark.parametrize("corner", ["levels 15", "a side runs out near an edge", "no depth"])
+def test_depths_agree_at_corners(warps, corner):
     auction, steps = build("following", "default", "default", **CORNERS[corner])
-    series = ("bid_depth", "ask_depth")
-    plan = RecordPlan.of(auction, series, depth_ticks=depth_ticks)
+    plan = RecordPlan.of(auction, ("bid_depth", "ask_depth"), depth_ticks=4)
     assert_engines_agree(auction, min(steps, 60), plan, ("reference", CudaEngine))
 
 

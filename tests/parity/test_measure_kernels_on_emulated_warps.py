@@ -3,6 +3,9 @@
 A part of what tests/device asks of a GPU, for machines without one.
 """
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from emulated_kernels import needs_compiler
@@ -116,6 +119,34 @@ def test_columns_are_those_of_the_chosen_markets(chosen, rows):
     for name, columns in found.items():
         np.testing.assert_array_equal(columns, made[name][:, list(chosen)], err_msg=name)
     assert gpu.held_nbytes == before
+
+
+def test_pinned_memory_is_kept_until_what_it_holds_was_taken(monkeypatch):
+    """However slow who takes it is: nothing is overwritten, and nothing is left at the end."""
+    monkeypatch.setattr(facts, "_MOST_IMAGES", 2)
+    markets = 7 * PIECE
+    rows = random_rows(15, markets, seed=2)
+    source = CudaFacts(on_device(MeasuringGpu(), rows), ("prices",), 1)
+    lows = np.zeros(markets)
+
+    def take(first, made, again):
+        time.sleep(0.01)
+        lows[first : first + again.shape[1]] = made["price_low"]
+
+    with ThreadPoolExecutor(2) as pool:
+        source.bring(take, pool)
+        np.testing.assert_array_equal(lows, rows["last"].min(axis=0))
+
+
+@pytest.mark.parametrize("piece", [0, 2])
+def test_an_error_of_who_takes_facts_comes_out(piece):
+    def take(first, made, again):
+        if first == piece * PIECE:
+            raise ValueError("the disk is full")
+
+    source = CudaFacts(on_device(MeasuringGpu(), random_rows(15, 3 * PIECE)), ("prices",), 1)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="the disk is full"):
+        source.bring(take, pool)
 
 
 def test_memory_of_sums_and_facts_is_given_back():

@@ -330,8 +330,24 @@ def test_all_settings_of_one_shape_run_in_one_launch(gpus, dataset):
 
 def test_every_device_has_one_launch(gpus, dataset):
     found = small(engine="cuda", devices="all")
-    assert [len(gpu.launches) for gpu in gpus if gpu.launches] == [1, 1]
+    ran = {gpu.ordinal: len(gpu.launches) for gpu in gpus if gpu.launches}
+    assert ran == {0: 1, 1: 1}
     xr.testing.assert_identical(found, dataset)
+
+
+def test_two_devices_take_twice_the_markets_of_one_at_once(gpus, monkeypatch):
+    plan = SweepPlan.of(DESIGN, TinyMeasure(), SMALL, block=3)
+    (group,) = plan.settings.groups
+    whole = Machine.of("cuda")
+    one = whole.device_memory / whole.markets_at_once(plan, group)
+    free = int(one * 7 / 0.75) + 99
+    monkeypatch.setattr(
+        "bookwarp.engines.cuda.engine.free_device_bytes", lambda devices: [free] * len(devices)
+    )
+    blocks = list(range(plan.blocks.count))
+    assert len(blocks) == 6
+    assert Machine.of("cuda", devices=[0]).blocks_at_once(plan, blocks) == 2
+    assert Machine.of("cuda", devices=[0, 1]).blocks_at_once(plan, blocks) == 4
 
 
 def test_every_shape_has_one_launch(gpus):
