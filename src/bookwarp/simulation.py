@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bookwarp.engines.protocol import DeviceEngine, Engine
 from bookwarp.engines.registry import choose_engine, device_options, engine_class, fall_back
 from bookwarp.history import History, Rows, with_volume_between_rows
@@ -15,7 +17,7 @@ from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS, check_value
 from bookwarp.spec.record import RecordPlan
-from bookwarp.spec.state import State
+from bookwarp.spec.state import State, array_shapes
 from bookwarp.tape import order_tape
 
 if TYPE_CHECKING:
@@ -277,11 +279,44 @@ class Simulation:
         Returns:
             Copies by name, int64 [market]; the names and units are those of `state`.
         """
+        markets = self.auction.markets
+        found = {name: np.empty(markets, np.int64) for name in self.market_state_names}
+        self.read_market_state(found)
+        return found
+
+    @property
+    def market_state_names(self) -> tuple[str, ...]:
+        """Names of the arrays of the state that have one value for each market."""
+        shapes = array_shapes(self.auction).items()
+        return tuple(name for name, shape in shapes if len(shape) == 1)
+
+    def read_market_state(self, found: Mapping[str, np.ndarray]) -> None:
+        """Write some of the arrays that `market_state` returns into arrays of the caller's.
+
+        Args:
+            found: names of `market_state`, contiguous arrays int64 [market].
+
+        Raises:
+            ParameterError: a name is none of them, or an array is not of that kind.
+        """
+        shape = (self.auction.markets,)
+        for name, array in found.items():
+            if name not in self.market_state_names:
+                raise ParameterError(
+                    unknown_name("array of the state", name, self.market_state_names)
+                )
+            if array.shape != shape or array.dtype != np.int64 or not array.flags.c_contiguous:
+                raise ParameterError(
+                    f"the array for {name} is {array.dtype} {array.shape}; it must be contiguous "
+                    f"int64 {shape}"
+                )
         self._wait()
         if isinstance(self._engine, DeviceEngine):
-            return dict(self._engine.read_scalars())
+            self._engine.read_scalars(found)
+            return
         arrays = self._engine.read_state().arrays()
-        return {name: array for name, array in arrays.items() if array.ndim == 1}
+        for name, array in found.items():
+            array[...] = arrays[name]
 
     def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
         """Return the state where the cuda engine has it, without a copy.

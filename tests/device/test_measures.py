@@ -50,7 +50,7 @@ def test_facts_of_rows_are_those_of_the_cores(gpu, case):
     """Of rows of any kind; and the same ones are to be made anew."""
     rows = CASES[case]
     count, markets = rows["last"].shape
-    found, again = gather(device_facts(on_device(gpu, rows), GROUPS, 3))
+    found, again = gather(device_facts(on_device(gpu, rows), GROUPS, 3), GROUPS)
     expected = {name: np.empty((markets, *shape)) for name, shape in fact_shapes(GROUPS).items()}
     sums = row_sums("cpu", rows, BLOCKS).sums(0, markets)
     anew = compiled_facts(sums, GROUPS, count, 3, expected)

@@ -3,9 +3,6 @@
 A part of what tests/device asks of a GPU, for machines without one.
 """
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from emulated_kernels import needs_compiler
@@ -54,7 +51,7 @@ def test_a_block_is_summed_alone(block):
 
 def facts_on(gpu, rows, groups=GROUPS, every=1):
     """Return the facts of rows, and whose are to be made anew."""
-    return gather(CudaFacts(on_device(gpu, rows), groups, every))
+    return gather(CudaFacts(on_device(gpu, rows), groups, every), groups)
 
 
 def assert_facts_of_the_reference(found, rows, groups=GROUPS, every=1):
@@ -102,7 +99,7 @@ def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory, monkeypa
     source = CudaFacts(on_device(gpu, rows), GROUPS, 1)
     piece = entries_of(BLOCKS) * PIECE * 8 + FactLayout(GROUPS, PIECE).nbytes
     gpu.free = facts._SHARE_OF_FREE * pieces_of_memory * piece
-    assert_facts_of_the_reference(gather(source), rows)
+    assert_facts_of_the_reference(gather(source, GROUPS), rows)
     launches = -(-markets // (min(max(1, pieces_of_memory), 2) * PIECE))
     assert len(gpu.launches) == (len(BLOCKS) + len(GROUPS)) * launches
 
@@ -121,39 +118,30 @@ def test_columns_are_those_of_the_chosen_markets(chosen, rows):
     assert gpu.held_nbytes == before
 
 
-def test_pinned_memory_is_kept_until_what_it_holds_was_taken(monkeypatch):
-    """However slow who takes it is: nothing is overwritten, and nothing is left at the end."""
-    monkeypatch.setattr(facts, "_MOST_IMAGES", 2)
-    markets = 7 * PIECE
-    rows = random_rows(15, markets, seed=2)
-    source = CudaFacts(on_device(MeasuringGpu(), rows), ("prices",), 1)
-    lows = np.zeros(markets)
+def test_nothing_is_copied_any_longer_when_a_gpu_fails(monkeypatch):
+    """Whoever has the arrays may let them go then."""
+    rows = random_rows(15, 3 * PIECE, seed=2)
+    gpu = MeasuringGpu()
+    source = CudaFacts(on_device(gpu, rows), ("prices",), 1)
+    monkeypatch.setattr(facts, "_PIECES_TOGETHER", 1)
+    launches = len(gpu.launches)
 
-    def take(first, made, again):
-        time.sleep(0.01)
-        lows[first : first + again.shape[1]] = made["price_low"]
+    def fail(*given):
+        if len(gpu.launches) > launches + 2:
+            raise EngineError("the GPU failed")
+        MeasuringGpu.launch(gpu, *given)
 
-    with ThreadPoolExecutor(2) as pool:
-        source.bring(take, pool)
-        np.testing.assert_array_equal(lows, rows["last"].min(axis=0))
-
-
-@pytest.mark.parametrize("piece", [0, 2])
-def test_an_error_of_who_takes_facts_comes_out(piece):
-    def take(first, made, again):
-        if first == piece * PIECE:
-            raise ValueError("the disk is full")
-
-    source = CudaFacts(on_device(MeasuringGpu(), random_rows(15, 3 * PIECE)), ("prices",), 1)
-    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="the disk is full"):
-        source.bring(take, pool)
+    monkeypatch.setattr(gpu, "launch", fail)
+    with pytest.raises(EngineError, match="the GPU failed"):
+        gather(source, ("prices",))
+    assert gpu.rows_fetching == []
 
 
 def test_memory_of_sums_and_facts_is_given_back():
     gpu = MeasuringGpu()
     rows = on_device(gpu, random_rows(15, 3))
     before = gpu.held_nbytes
-    gather(CudaFacts(rows, GROUPS, 1))
+    gather(CudaFacts(rows, GROUPS, 1), GROUPS)
     assert gpu.held_nbytes == before
 
 
@@ -166,4 +154,4 @@ def test_a_gpu_that_fails_is_told(monkeypatch):
 
     monkeypatch.setattr(gpu, "claim", refuse)
     with pytest.raises(EngineError, match="no memory left"):
-        gather(CudaFacts(rows, GROUPS, 1))
+        gather(CudaFacts(rows, GROUPS, 1), GROUPS)

@@ -5,9 +5,10 @@ import importlib.metadata
 import os
 import signal
 import time
-from pathlib import Path
 
 from tiny_measure import TinyMeasure
+
+from bookwarp.sweeping import store
 
 _KEPT = {}
 
@@ -54,14 +55,14 @@ def fill_disk():
     """Have no room for any file from now on."""
 
     def write(path, content):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
-    _KEPT["write"] = Path.write_bytes
-    Path.write_bytes = write
+    _KEPT["write"] = store._write_file
+    store._write_file = write
 
 
 def empty_disk():
-    Path.write_bytes = _KEPT.pop("write")
+    store._write_file = _KEPT.pop("write")
 
 
 def tasks_done(dask_worker):

@@ -5,6 +5,7 @@ at the addresses that it is given and from nothing else: what is laid out wrongl
 """
 
 import ctypes
+import mmap
 from fractions import Fraction
 from functools import partial
 
@@ -13,12 +14,15 @@ import pytest
 from emulated_extras import PlainExtras
 from plain_model import PlainMarket, splitmix64
 
-from bookwarp.engines.cuda import engine, opening, part
+from bookwarp.engines.cuda import engine, gpu, opening, part
 from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS, scalar_names, scalars_pitch
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import EngineError
 
 GUARD = 64
+
+PINNED = {}
+"""First and last page by the address of what is pinned: by all GPUs together, and no page twice."""
 
 
 class EmulatedGpu:
@@ -43,6 +47,7 @@ class EmulatedGpu:
         self.peak_nbytes = 0
         self.launches = []
         self.fetching, self.marks = {}, {}
+        self.rows_fetching = []
 
     def __enter__(self):
         return self
@@ -105,6 +110,30 @@ class EmulatedGpu:
     def finish_fetch(self, event):
         array, pointer = self.fetching.pop(event)
         ctypes.memmove(array.ctypes.data, pointer, array.nbytes)
+
+    def fetch_rows(self, fetches, after):
+        assert after in self.marks
+        for array, pointer, pitch in fetches:
+            assert array.flags.c_contiguous
+            assert array[0].nbytes <= pitch
+            self.rows_fetching.append((array, pointer, pitch))
+
+    def finish_fetches(self):
+        while self.rows_fetching:
+            array, pointer, pitch = self.rows_fetching.pop(0)
+            for number, row in enumerate(array):
+                row = row.reshape(-1)
+                ctypes.memmove(row.ctypes.data, pointer + number * pitch, row.nbytes)
+
+    def pin(self, array):
+        page = mmap.PAGESIZE
+        first, last = array.ctypes.data // page, (array.ctypes.data + array.nbytes - 1) // page
+        assert not any(first <= stop and start <= last for start, stop in PINNED.values())
+        PINNED[array.ctypes.data] = first, last
+        return True
+
+    def unpin(self, array):
+        del PINNED[array.ctypes.data]
 
     def mark_time(self):
         return len(self.launches)
@@ -329,6 +358,7 @@ def emulated_gpus(monkeypatch):
     monkeypatch.setattr(engine, "unavailable_reason", lambda: None)
     monkeypatch.setattr(engine, "device_count", lambda: 2)
     monkeypatch.setattr(engine, "Gpu", make)
+    monkeypatch.setattr(gpu, "Gpu", EmulatedGpu)
     monkeypatch.setattr(part, "load_kernel", lambda key, arch: key)
     monkeypatch.setattr(opening, "load_kernels", lambda arch: PlainOpening())
     return made

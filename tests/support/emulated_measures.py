@@ -1,6 +1,5 @@
 """The kernels of measures on the processor, over rows that a played GPU keeps."""
 
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 import numpy as np
@@ -12,6 +11,7 @@ from bookwarp.engines.cuda.gpu import Memory
 from bookwarp.engines.cuda.measures import columns, facts, sums
 from bookwarp.engines.cuda.measures.compile import join_sources
 from bookwarp.engines.cuda.measures.sums import CudaSums
+from bookwarp.spec.measure_facts import fact_shapes
 from bookwarp.spec.measure_sums import sum_shapes
 
 _ONE_AT_A_TIME = Lock()
@@ -67,19 +67,11 @@ def sum_on(gpu, rows, blocks):
     return found
 
 
-def gather(source):
-    """Return all that a `DeviceFacts` brings, in the order of the markets."""
-    pieces = {}
-
-    def take(first, made, again):
-        assert first not in pieces
-        pieces[first] = {name: array.copy() for name, array in made.items()}, again.copy()
-
-    with ThreadPoolExecutor(2) as pool:
-        source.bring(take, pool)
-    parts = [pieces[first] for first in sorted(pieces)]
-    counts = [again.shape[1] for _, again in parts]
-    assert sorted(pieces) == np.cumsum([0, *counts[:-1]]).tolist()
-    assert sum(counts) == source.markets
-    found = {name: np.concatenate([made[name] for made, _ in parts]) for name in parts[0][0]}
-    return found, np.concatenate([again for _, again in parts], axis=1)
+def gather(source, groups):
+    """Return all facts that a `DeviceFacts` brings, and whose are to be made anew."""
+    found = {
+        name: np.full((source.markets, *shape), np.inf)
+        for group in groups
+        for name, shape in fact_shapes((group,)).items()
+    }
+    return found, source.bring(found)

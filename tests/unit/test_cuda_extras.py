@@ -146,7 +146,8 @@ def test_arrays_on_the_device_are_those_of_the_state(emulated_gpus, devices):
             assert found.tolist() == expected[name][own].tolist(), name
             seen += 1
     assert seen == 7 * len(running._parts)
-    scalars = running.read_scalars()
+    scalars = {name: np.zeros(auction.markets, np.int64) for name in EXECUTION_SCALARS}
+    running.read_scalars(scalars)
     assert all(scalars[n].tolist() == expected[n].tolist() for n in EXECUTION_SCALARS)
 
 

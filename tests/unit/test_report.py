@@ -368,6 +368,7 @@ def test_report_of_an_unfinished_store_says_how_much_is_missing(tmp_path):
     fixed = {name: value for name, value in GIVEN.items() if name != "engine"}
     plan = SweepPlan.of(design, TinyMeasure(), fixed, "nan", block=6)
     store, machine = SweepStore(path, plan), Machine.of("reference")
+    store.prepare()
     assert store.missing() == [0, 1, 2]
     for number in (0, 2):
         store.write(run_block(plan, number, machine))

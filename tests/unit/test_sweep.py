@@ -17,7 +17,7 @@ from bookwarp.sweeping import running
 from bookwarp.sweeping.design import grid, zipped
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import EXACT, SweepPlan
-from bookwarp.sweeping.running import run_block, run_blocks
+from bookwarp.sweeping.running import run_block, running_blocks
 from bookwarp.sweeping.sweep import sweep
 
 SMALL = {"agents": 12, "levels": 16, "steps": 30}
@@ -92,11 +92,12 @@ def test_size_of_the_blocks_changes_no_value(dataset):
 def test_a_block_is_a_pure_function_of_the_plan():
     plan = SweepPlan.of(DESIGN, TinyMeasure(), SMALL, block=4)
     machine = Machine.of("reference")
-    together = list(run_blocks(plan, range(plan.blocks.count), machine))
+    with running_blocks(plan, range(plan.blocks.count), machine) as blocks:
+        together = list(blocks)
     assert [block.number for block in together] == [0, 1, 2, 3, 4, 5]
     for block in together:
         alone = run_block(plan, block.number, machine)
-        assert alone.exact_sha256(plan) == block.exact_sha256(plan)
+        assert alone.exact_sha256 == block.exact_sha256
         for name, array in block.results.items():
             np.testing.assert_array_equal(alone.results[name], array)
 
@@ -107,7 +108,7 @@ def test_a_plan_can_be_sent_to_another_process():
     machine = Machine.of("reference")
     for number in range(plan.blocks.count):
         here, there = run_block(plan, number, machine), run_block(sent, number, machine)
-        assert here.exact_sha256(plan) == there.exact_sha256(sent)
+        assert here.exact_sha256 == there.exact_sha256
         np.testing.assert_array_equal(here.paths, there.paths)
     assert sent.description == plan.description
 

@@ -137,7 +137,7 @@ def test_workers_may_write_blocks_in_any_order_and_twice(tmp_path, whole):
         block=7,
     )
     path, machine = tmp_path / "workers.zarr", Machine.of("reference")
-    SweepStore(path, plan)
+    SweepStore(path, plan).prepare()
     for number in [3, 0, 4, 1, 3, 2]:
         worker = SweepStore(path, plan, create=False)
         with pytest.raises(StoreError, match="lacks block"):
@@ -258,17 +258,17 @@ class FullDisk:
     """Lets so many bytes be written to files, and no more."""
 
     def __init__(self, room, monkeypatch):
-        write_bytes = Path.write_bytes
+        write_file = stores._write_file
 
         def write(path, content):
             nonlocal room
             room -= len(content)
             if room < 0:
-                write_bytes(path, content[: max(0, room + len(content))])
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-            return write_bytes(path, content)
+                write_file(path, content[: max(0, room + len(content))])
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+            write_file(path, content)
 
-        monkeypatch.setattr(Path, "write_bytes", write)
+        monkeypatch.setattr(stores, "_write_file", write)
 
 
 @pytest.mark.parametrize("room", [10, 1000, 2500])
@@ -342,11 +342,12 @@ def test_blocks_are_checked_file_by_file(tmp_path):
     plan = SweepPlan.of(grid(max_qty=[1, 2], replicas=50_000), TinyMeasure(), {"steps": 30})
     assert plan.blocks.count == 1
     store = SweepStore(tmp_path / "large.zarr", plan)
+    store.prepare()
     results = {
         **{name: np.ones((100_000, *each.shape)) for name, each in plan.outputs.items()},
         **{name: np.ones(100_000, np.int64) for name in plan.exact},
     }
-    store.write(Block(0, results, np.zeros((0, 30), np.int64)))
+    store.write(Block(0, results, np.zeros((0, 30), np.int64), bytes(32)))
     largest = max(each.nbytes for each in results.values())
     tracemalloc.start()
     try:

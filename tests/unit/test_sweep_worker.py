@@ -38,6 +38,7 @@ def worker(monkeypatch):
 @pytest.fixture
 def job(tmp_path):
     store, content = SweepStore(tmp_path / "sweep.zarr", PLAN), pickle.dumps(PLAN)
+    store.prepare()
     with store.holding(content) as held:
         yield Job(
             store=str(store.path),

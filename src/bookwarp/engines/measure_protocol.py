@@ -1,7 +1,6 @@
 """The seam for the sums and facts that measures are made of, and who makes them of which rows."""
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -25,11 +24,6 @@ class RowSums(Protocol):
         """
 
 
-TakeFacts = Callable[[int, dict[str, np.ndarray], np.ndarray], None]
-"""Is given the first of some markets; their facts, float64 [market, ...] by name; and where the
-facts of a group are to be made anew, for its sums do not fit in 64 bits, bool [group, market]."""
-
-
 class DeviceFacts(Protocol):
     """Facts of the rows that one GPU keeps."""
 
@@ -37,14 +31,16 @@ class DeviceFacts(Protocol):
     def markets(self) -> int:
         """How many markets the rows are of."""
 
-    def bring(self, take: TakeFacts, pool: Executor) -> None:
-        """Hand over the facts of some markets after the other, on several threads at once.
-
-        The GPU works on the next ones meanwhile.
+    def bring(self, found: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Make the facts of all markets, and return when they are in host memory.
 
         Args:
-            take: is given facts, which are overwritten when it has returned.
-            pool: of at least one thread.
+            found: those of the groups, float64 [market, ...] by name, contiguous, which are
+                written; the GPU does it by itself where they are of `pinned`.
+
+        Returns:
+            Where the facts of a group are to be made anew, for its sums do not fit in 64 bits, bool
+            [group, market].
 
         Raises:
             EngineError: a GPU failed, or has no memory left for sums and facts.

@@ -47,8 +47,11 @@ class DeviceEngine(Engine, Protocol):
     def device_rows(self, part: int = 0) -> Mapping[str, Any]:
         """Return the recorded rows that were kept on one of the devices, in the same way."""
 
-    def read_scalars(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the state that are int64 [market], by name, without the books."""
+    def read_scalars(self, found: Mapping[str, np.ndarray]) -> None:
+        """Write arrays of the state into the caller's, int64 [market] by name, once steps are done.
+
+        Names are those of the state's arrays that are int64 [market].
+        """
 
     def read_rows(self) -> dict[str, np.ndarray]:
         """Return the recorded rows that were kept on devices, as `RecordPlan.allocate` says."""

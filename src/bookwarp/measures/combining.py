@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bookwarp.measures.facts import FactMeasure
-from bookwarp.measures.protocol import Measure, Output, allocate, fill
+from bookwarp.measures.protocol import Measure, Output, fill, filled
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
 
@@ -34,9 +34,7 @@ class _AllOf:
         return found
 
     def of_simulation(self, simulation: Simulation) -> dict[str, np.ndarray]:
-        found = allocate(self, simulation)
-        self.fill(simulation, found)
-        return found
+        return filled(self, self.outputs(simulation.steps_done), simulation)
 
     def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
         for each in self.measures:

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from bookwarp.engines.measure_protocol import DeviceFacts, device_columns, device_facts, row_sums
-from bookwarp.measures.group import Facts, Group, Sums
+from bookwarp.measures.group import Group, Sums
 from bookwarp.measures.making import write_again, write_facts
-from bookwarp.measures.protocol import Output, allocate
+from bookwarp.measures.protocol import Output, filled
 from bookwarp.measures.recording import check_every, check_recorded, check_rows, device_parts
 from bookwarp.simulation import Simulation
 from bookwarp.spec.measure_facts import blocks_of
@@ -92,19 +91,17 @@ class FactMeasure:
         Raises:
             ParameterError: the simulation has not recorded `series` every `every` steps.
         """
-        found = allocate(self, simulation)
-        self.fill(simulation, found)
-        return found
+        return filled(self, self.outputs(simulation.steps_done), simulation)
 
     def fill(self, simulation: Simulation, found: Found) -> None:
         """Write every output into arrays of the caller's, float64 [market, ...] by name."""
         rows = check_recorded(simulation, self.series, self.every)
         parts = device_parts(simulation)
-        with ThreadPoolExecutor(simulation.threads) as pool:
-            if parts is None:
+        if parts is None:
+            with ThreadPoolExecutor(simulation.threads) as pool:
                 self._measure_host(simulation, rows, found, pool)
-            else:
-                self._measure_devices(parts, rows, found, pool)
+        else:
+            self._measure_devices(parts, rows, found)
 
     def _measure_host(
         self, simulation: Simulation, rows: int, found: Found, pool: ThreadPoolExecutor
@@ -122,29 +119,17 @@ class FactMeasure:
 
         list(pool.map(measure, range(0, source.markets, _AT_ONCE)))
 
-    def _measure_devices(
-        self, parts: list[Rows], rows: int, found: Found, pool: ThreadPoolExecutor
-    ) -> None:
+    def _measure_devices(self, parts: list[Rows], rows: int, found: Found) -> None:
         """Let every GPU make facts of its own rows, all at once."""
         names = tuple(group.name for group in self.groups)
         sources = [device_facts(part, names, self.every) for part in parts]
         firsts = np.cumsum([0, *(source.markets for source in sources[:-1])]).tolist()
 
         def measure(part: Rows, source: DeviceFacts, first: int) -> None:
-            lock = Lock()  # a GPU gives memory to one thread at a time
-
-            def take(begin: int, facts: Facts, again: np.ndarray) -> None:
-                own = _rows_of(found, first + begin, first + begin + again.shape[1])
-                for name, values in facts.items():
-                    own[name][...] = values
-
-                def columns(markets: np.ndarray) -> Sums:
-                    with lock:
-                        return device_columns(part, self.series, begin + markets)
-
-                write_again(self.groups, again, rows, self.every, columns, own)
-
-            source.bring(take, pool)
+            own = _rows_of(found, first, first + source.markets)
+            again = source.bring(own)
+            columns = partial(device_columns, part, self.series)
+            write_again(self.groups, again, rows, self.every, columns, own)
 
         with ThreadPoolExecutor(len(parts)) as devices:
             list(devices.map(measure, parts, sources, firsts))

@@ -10,8 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from bookwarp.engines.pinned import Pinned, new_array
+from bookwarp.measures.recording import device_parts
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
+
+Found = dict[str, np.ndarray]
+"""What a measure gives, float64 [market, ...] by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +76,57 @@ class Fills(Protocol):
     """A measure that can write to arrays which are there already, so that nothing is copied."""
 
     def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
-        """Write what `Measure.of_simulation` returns into `found`, float64 [market, *shape]."""
+        """Write what `Measure.of_simulation` returns into `found`, float64 [market, *shape].
+
+        The arrays are contiguous.
+        """
 
 
-def fill(measure: Measure, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+def fill(
+    measure: Measure,
+    simulation: Simulation,
+    found: Mapping[str, np.ndarray],
+    rows: slice | np.ndarray = slice(None),
+) -> None:
     """Write every output of a measure into arrays of the caller's, float64 [market, *shape].
+
+    Args:
+        measure: what to compute.
+        simulation: of what.
+        found: arrays by name, contiguous.
+        rows: which of their entries are the simulation's markets.
 
     Raises:
         ParameterError: as `Measure.of_simulation`; or what it returned are not its outputs.
     """
-    if isinstance(measure, Fills):
-        measure.fill(simulation, found)
+    outputs, markets = measure.outputs(simulation.steps_done), simulation.auction.markets
+    if isinstance(measure, Fills) and isinstance(rows, slice):
+        measure.fill(simulation, {name: found[name][rows] for name in outputs})
         return
-    shapes = {name: array.shape for name, array in found.items()}
+    shapes = {name: (markets, *output.shape) for name, output in outputs.items()}
     values = check_returned(type(measure).__qualname__, measure.of_simulation(simulation), shapes)
     for name, array in values.items():
-        found[name][...] = array
+        found[name][rows] = array
+
+
+def filled(measure: Fills, outputs: Mapping[str, Output], simulation: Simulation) -> Found:
+    """Return what `Measure.of_simulation` does, by `Fills.fill`.
+
+    Args:
+        measure: what to compute.
+        outputs: those of the measure.
+        simulation: of what.
+    """
+    markets = simulation.auction.markets
+    found = {name: new_array((markets, *output.shape)) for name, output in outputs.items()}
+    parts = device_parts(simulation)
+    if parts is None:
+        measure.fill(simulation, found)
+        return found
+    rows = next(iter(parts[0].values()))
+    with Pinned(rows.device, found.values(), simulation.threads):
+        measure.fill(simulation, found)
+    return found
 
 
 def check_returned(
@@ -117,9 +157,3 @@ def check_returned(
             )
         found[name] = array.astype(np.float64)
     return found
-
-
-def allocate(measure: Measure, simulation: Simulation) -> dict[str, np.ndarray]:
-    """Return memory for every output of a simulation, float64 [market, *shape], not initialised."""
-    outputs, markets = measure.outputs(simulation.steps_done), simulation.auction.markets
-    return {name: np.empty((markets, *output.shape)) for name, output in outputs.items()}

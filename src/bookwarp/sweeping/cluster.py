@@ -90,6 +90,7 @@ class Cluster:
         """
 
         def run(missing: list[int], report: Report, written: Written) -> None:
+            store.prepare()
             if not missing:
                 return
             import cloudpickle

@@ -12,9 +12,11 @@ from bookwarp.sweeping.layout import (
     path_variable,
     result_variables,
 )
+from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.paths import PATH_PRICE
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
-from bookwarp.sweeping.running import Block, allocate
+from bookwarp.sweeping.room import Room
+from bookwarp.sweeping.running import Block
 from bookwarp.sweeping.store import sweep_digest
 
 if TYPE_CHECKING:
@@ -24,44 +26,47 @@ if TYPE_CHECKING:
 class Results:
     """The results of a sweep that is not stored; blocks are written as to a `SweepStore`."""
 
-    def __init__(self, plan: SweepPlan, memory: int) -> None:
+    def __init__(self, plan: SweepPlan, machine: Machine) -> None:
         """Make room for the results of a sweep.
 
         Args:
             plan: of the sweep.
-            memory: bytes that they may take.
+            machine: what it runs on, and whose memory they take.
 
         Raises:
-            ParameterError: they are larger.
+            ParameterError: they do not fit there.
         """
         nbytes = plan.design.markets * plan.market_nbytes
-        if nbytes > memory:
+        if nbytes > machine.memory:
             raise ParameterError(
                 f"the results of {plan.design.markets} markets take {nbytes / 1e9:.3g} GB; "
-                f"{memory / 1e9:.3g} GB may be used: give out=, to have them in a store, a measure "
-                f"of less, or memory_limit"
+                f"{machine.memory / 1e9:.3g} GB may be used: give out=, to have them in a store, a "
+                f"measure of less, or memory_limit"
             )
         self.plan = plan
-        self._results = allocate(plan, plan.design.markets)
+        self._room = Room(plan, plan.design.markets, machine)
         self._paths = np.full((len(plan.paths.markets), plan.paths.steps), NO_VALUE, np.int64)
         self._exact: dict[int, bytes] = {}
+
+    def prepare(self) -> None:
+        """Do nothing: there is room already."""
 
     def missing(self) -> list[int]:
         """Return the blocks that are not there."""
         return [n for n in range(self.plan.blocks.count) if n not in self._exact]
 
-    def room(self, plan: SweepPlan, numbers: list[int]) -> dict[str, np.ndarray]:
-        """Return where the results of blocks that follow each other belong: a `Room`."""
+    def room(self, numbers: list[int]) -> tuple[Room, slice]:
+        """Return where the results of blocks that follow each other belong: a `TakeRoom`."""
         (first, _), (_, stop) = (
-            plan.blocks.markets(number) for number in (numbers[0], numbers[-1])
+            self.plan.blocks.markets(number) for number in (numbers[0], numbers[-1])
         )
-        return {name: array[first:stop] for name, array in self._results.items()}
+        return self._room, slice(first, stop)
 
     def write(self, block: Block) -> None:
         """Take a block whose results are in `room`."""
         first, stop = self.plan.blocks.markets(block.number)
         self._paths[slice(*self.plan.paths.within(first, stop))] = block.paths
-        self._exact[block.number] = block.exact_sha256(self.plan)
+        self._exact[block.number] = block.exact_sha256
 
     def kept(self, written: int) -> str:
         """Say what is left of an interrupted sweep."""
@@ -76,7 +81,7 @@ class Results:
         import xarray as xr
 
         plan = self.plan
-        arrays = {**self._results, PATH_PRICE: self._paths}
+        arrays = {**self._room.results, PATH_PRICE: self._paths}
         variables = result_variables(plan) | path_variable(plan)
         coords = coordinates(plan)
         return xr.Dataset(

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from bookwarp.progress import Progress, work_bar
 from bookwarp.sweeping.dataset import Results
 from bookwarp.sweeping.machine import Machine
-from bookwarp.sweeping.running import Block, Report, run_blocks
+from bookwarp.sweeping.running import Block, Report, running_blocks
 from bookwarp.sweeping.store import SweepStore
 
 Written = Callable[[int], None]
@@ -43,8 +43,11 @@ def run_here(results: Results | SweepStore, machine: Machine) -> Run:
     """Return what runs blocks on this machine."""
 
     def run(missing: list[int], report: Report, written: Written) -> None:
-        blocks = run_blocks(results.plan, missing, machine, report, results.room)
-        write_blocks(results, blocks, written)
+        # Where results are written to a store, each launch has memory of its own until they are.
+        room = results.room if isinstance(results, Results) else None
+        with running_blocks(results.plan, missing, machine, report, room) as blocks:
+            results.prepare()
+            write_blocks(results, blocks, written)
 
     return run
 

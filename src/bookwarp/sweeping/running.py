@@ -1,10 +1,13 @@
 """Run the blocks of a sweep: settings to simulations, simulations to results."""
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,14 +16,17 @@ from bookwarp.measures.protocol import fill
 from bookwarp.simulation import Simulation
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
+from bookwarp.sweeping.room import Room
 from bookwarp.sweeping.settings import Group
 
 Report = Callable[[int], None]
 """Is told how many agent events were done since the last call."""
-Room = Callable[[SweepPlan, list[int]], dict[str, np.ndarray]]
-"""Returns memory for the results of blocks, by name, [market, ...] of one block after the other."""
+TakeRoom = Callable[[list[int]], tuple[Room, slice]]
+"""Returns memory for the results of blocks, one after the other, and which part of it is theirs."""
 
 _HEADER = b"bookwarp sweep block 1\n"
+_BATCHES = 2
+"""What runs in one launch, and what comes next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,21 +38,8 @@ class Block:
     """Name -> float64 [market, ...] of the measure, int64 [market] of the exact results."""
     paths: np.ndarray
     """int64 [path, step]: last prices of those chosen markets that are in the block."""
-
-    def exact_sha256(self, plan: SweepPlan) -> bytes:
-        """Return the SHA-256 of the exact results, the same on every engine and machine."""
-        hasher = hashlib.sha256(_HEADER)
-        for name in sorted(plan.exact):
-            array = np.ascontiguousarray(self.results[name], "<i8")
-            hasher.update(f"{name} {len(array)}\n".encode())
-            hasher.update(array.data)
-        return hasher.digest()
-
-
-def new_room(plan: SweepPlan, numbers: list[int]) -> dict[str, np.ndarray]:
-    """Return memory of its own for the results of blocks, not initialised."""
-    edges = [plan.blocks.markets(number) for number in numbers]
-    return allocate(plan, sum(stop - first for first, stop in edges))
+    exact_sha256: bytes
+    """SHA-256 of the exact results, the same on every engine and machine."""
 
 
 def run_block(plan: SweepPlan, number: int, machine: Machine) -> Block:
@@ -55,40 +48,59 @@ def run_block(plan: SweepPlan, number: int, machine: Machine) -> Block:
     A pure function of the plan and the block: the machine makes no difference to what it returns,
     only to how fast. It writes nothing, so that it can be run anywhere, and again.
     """
-    (block,) = run_blocks(plan, [number], machine)
+    with running_blocks(plan, [number], machine) as blocks:
+        (block,) = blocks
     return block
 
 
-def run_blocks(
+@contextmanager
+def running_blocks(
     plan: SweepPlan,
     numbers: Iterable[int],
     machine: Machine,
     report: Report | None = None,
-    room: Room = new_room,
-) -> Iterator[Block]:
-    """Yield the blocks in the order of `numbers`, many in one launch where that is possible.
+    room: TakeRoom | None = None,
+) -> Iterator[Iterator[Block]]:
+    """Begin to run blocks, and hand out an iterator over them in the order of `numbers`.
 
-    While a block is stored by the caller, the next ones run.
+    Many run in one launch where that is possible. While a block is stored by the caller, the next
+    ones run.
 
     Args:
         plan: of the sweep.
         numbers: blocks to run.
         machine: what to run them on.
         report: is told of agent events that are done.
-        room: gives the memory that results are written to.
+        room: gives the memory that results are written to; new memory for each launch if None.
     """
+    take_room = partial(_new_room, plan, machine) if room is None else room
     waiting = list(numbers)
     lanes = _Lanes(machine)
-    begun: list[_Batch] = []
+    begun: deque[_Batch] = deque()
+
+    def begin() -> None:
+        while waiting and len(begun) < _BATCHES:
+            count = machine.blocks_at_once(plan, waiting)
+            begun.append(_Batch(plan, waiting[:count], machine, lanes, report, take_room))
+            del waiting[:count]
+
+    def blocks() -> Iterator[Block]:
+        while begun:
+            yield from begun[0].finish()
+            begun.popleft()
+            begin()
+
     try:
-        while waiting or begun:
-            while waiting and len(begun) < 2:
-                count = machine.blocks_at_once(plan, waiting)
-                begun.append(_Batch(plan, waiting[:count], machine, lanes, report, room))
-                waiting = waiting[count:]
-            yield from begun.pop(0).finish()
+        begin()
+        yield blocks()
     finally:
         lanes.shutdown()
+
+
+def _new_room(plan: SweepPlan, machine: Machine, numbers: list[int]) -> tuple[Room, slice]:
+    edges = [plan.blocks.markets(number) for number in numbers]
+    count = sum(stop - first for first, stop in edges)
+    return Room(plan, count, machine), slice(0, count)
 
 
 class _Lanes:
@@ -135,41 +147,60 @@ class _Batch:
         machine: Machine,
         lanes: _Lanes,
         report: Report | None,
-        room: Room,
+        room: TakeRoom,
     ) -> None:
         self._plan, self._numbers, self._report = plan, numbers, report
-        ranges = [np.arange(*plan.blocks.markets(number)) for number in numbers]
-        self._edges = np.cumsum([0, *map(len, ranges)]).tolist()
-        markets = np.concatenate(ranges)
-        self._results = room(plan, numbers)
-        chosen = np.isin(plan.paths.markets, markets)
-        self._path_markets = plan.paths.markets[chosen]
+        ranges = [plan.blocks.markets(number) for number in numbers]
+        self._edges = [0, *accumulate(stop - first for first, stop in ranges)]
+        markets = np.concatenate([np.arange(*each) for each in ranges])
+        self._room, own = room(numbers)
+        self._results = {name: array[own] for name, array in self._room.results.items()}
+        within = [slice(*plan.paths.within(*each)) for each in ranges]
+        self._path_markets = np.concatenate([plan.paths.markets[each] for each in within])
         self._paths = np.full((len(self._path_markets), plan.paths.steps), NO_VALUE, np.int64)
         self._running: list[Future[int]] = []
-        nobodys = np.ones(len(markets), bool)
+        self._known: list[Future[None]] = []
+        left = len(markets)
         for group, rows in _by_group(plan, markets):
-            nobodys[rows] = False
+            left -= len(rows)
             for part in lanes.cut(rows, machine.markets_at_once(plan, group)):
-                work = partial(self._measure, group, markets[part], part, machine)
+                known: Future[None] = Future()
+                work = partial(self._measure, group, markets[part], part, machine, known)
                 self._running.append(lanes.submit(work))
+                self._known.append(known)
         for group, rows in _by_group(plan, self._path_markets):
             work = partial(self._follow, group, rows, machine)
             self._running.append(lanes.submit(work))
-        for name, array in self._results.items() if nobodys.any() else ():
-            array[nobodys] = np.nan if name in plan.outputs else NO_VALUE
+        if left:
+            nobodys = plan.settings.group_of[markets // plan.design.replicas] < 0
+            self._room.prepare()
+            for name, array in self._results.items():
+                array[nobodys] = np.nan if name in plan.outputs else NO_VALUE
+            self._room.done(left)
 
     def finish(self) -> Iterator[Block]:
         """Yield the blocks, when all of them are done."""
+        edges = list(zip(self._edges[:-1], self._edges[1:], strict=True))
+        # Exact results are hashed while the rest is made of the rows.
+        for known in self._known:
+            known.result()
+        hashes = [self._hash_exact(first, stop) for first, stop in edges]
         for work in self._running:
             events = work.result()
             if self._report is not None:
                 self._report(events)
-        for number, first, stop in zip(
-            self._numbers, self._edges[:-1], self._edges[1:], strict=True
-        ):
+        for number, (first, stop), exact in zip(self._numbers, edges, hashes, strict=True):
             own = slice(*np.searchsorted(self._path_markets, self._plan.blocks.markets(number)))
             results = {name: array[first:stop] for name, array in self._results.items()}
-            yield Block(number, results, self._paths[own])
+            yield Block(number, results, self._paths[own], exact)
+
+    def _hash_exact(self, first: int, stop: int) -> bytes:
+        hasher = hashlib.sha256(_HEADER)
+        for name in sorted(self._plan.exact):
+            array = np.ascontiguousarray(self._results[name][first:stop], "<i8")
+            hasher.update(f"{name} {len(array)}\n".encode())
+            hasher.update(array.data)
+        return hasher.digest()
 
     def _measure(
         self,
@@ -177,25 +208,43 @@ class _Batch:
         markets: np.ndarray,
         rows: np.ndarray | slice,
         machine: Machine,
+        known: "Future[None]",
         device: int | None,
     ) -> int:
-        """Run some markets of a group and put what is measured into `rows` of the results."""
+        """Run some markets of a group and put what is measured into `rows` of the results.
+
+        `known` has a result when their exact results are there, or the error that there is.
+        """
         plan = self._plan
-        simulation = _simulation(
-            plan, group, markets, machine, device, plan.measure.series, plan.measure.every
-        )
-        simulation.step(group.shared["steps"], in_pieces=False)
-        # A slice of the results is a view of them; of other rows this is a copy, put there after.
-        own = {name: self._results[name][rows] for name in plan.outputs}
-        fill(plan.measure, simulation, own)
-        if not isinstance(rows, slice):
-            for name, array in own.items():
-                self._results[name][rows] = array
-        state = simulation.market_state()
-        for name, (source, _, _) in plan.exact.items():
-            # A part without any parent order has no arrays for them.
-            self._results[name][rows] = state.get(source, 0)
+        try:
+            simulation = _simulation(
+                plan, group, markets, machine, device, plan.measure.series, plan.measure.every
+            )
+            simulation.step(group.shared["steps"], in_pieces=False)
+            self._room.prepare()
+            self._take_exact(simulation, rows)
+        except BaseException as error:
+            known.set_exception(error)
+            raise
+        known.set_result(None)
+        fill(plan.measure, simulation, self._results, rows)
+        self._room.done(len(markets))
         return int(len(markets) * group.shared["agents"] * group.shared["steps"])
+
+    def _take_exact(self, simulation: Simulation, rows: np.ndarray | slice) -> None:
+        """Put the exact results of a simulation into `rows` of the results."""
+        exact = {name: self._results[name][rows] for name in self._plan.exact}
+        sources = {name: source for name, (source, _, _) in self._plan.exact.items()}
+        names = simulation.market_state_names
+        simulation.read_market_state(
+            {sources[name]: array for name, array in exact.items() if sources[name] in names}
+        )
+        for name, array in exact.items():
+            if sources[name] not in names:
+                # A part without any parent order has no arrays for them.
+                array[...] = 0
+            if not isinstance(rows, slice):
+                self._results[name][rows] = array
 
     def _follow(self, group: Group, rows: np.ndarray, machine: Machine, device: int | None) -> int:
         """Run chosen markets of a group for their prices, which need no measure."""
@@ -204,12 +253,6 @@ class _Batch:
         simulation.step(steps, in_pieces=False)
         self._paths[rows, :steps] = simulation.history["last"].T
         return 0
-
-
-def allocate(plan: SweepPlan, markets: int) -> dict[str, np.ndarray]:
-    """Return memory for the results of some markets, by name, not initialised."""
-    results = {name: np.empty((markets, *out.shape)) for name, out in plan.outputs.items()}
-    return results | {name: np.empty(markets, np.int64) for name in plan.exact}
 
 
 def _simulation(
@@ -222,7 +265,8 @@ def _simulation(
     every: int,
 ) -> Simulation:
     """Return the simulation of some markets of a group; replica r draws as market r."""
-    setting, replica = np.divmod(markets, plan.design.replicas)
+    setting = markets // plan.design.replicas
+    replica = markets - setting * plan.design.replicas
     # On cores every simulation has one; on GPUs they take in what is measured there.
     how: dict[str, Any] = {"threads": 1}
     if device is not None:
@@ -242,10 +286,12 @@ def _simulation(
 
 def _by_group(plan: SweepPlan, markets: np.ndarray) -> Iterator[tuple[Group, np.ndarray]]:
     """Yield every group that has some of the markets, and which entries of `markets` they are."""
-    setting = markets // plan.design.replicas
-    for group in plan.settings.groups:
-        place = np.searchsorted(group.settings, setting)
-        place[place == len(group.settings)] = 0
-        rows = np.flatnonzero(group.settings[place] == setting)
-        if len(rows):
-            yield group, rows
+    number = plan.settings.group_of[markets // plan.design.replicas]
+    if len(number) and (first := number[0]) >= 0 and (number == first).all():
+        yield plan.settings.groups[first], np.arange(len(markets))
+        return
+    order = np.argsort(number, kind="stable")
+    edges = np.searchsorted(number[order], np.arange(len(plan.settings.groups) + 1))
+    for group, first, stop in zip(plan.settings.groups, edges[:-1], edges[1:], strict=True):
+        if first < stop:
+            yield group, order[first:stop]

@@ -76,6 +76,14 @@ class Settings:
         return checked
 
     @cached_property
+    def group_of(self) -> np.ndarray:
+        """Which of the groups has a setting, int32 [setting]; -1 for one that cannot run."""
+        found = np.full(self.count, -1, np.int32)
+        for number, group in enumerate(self.groups):
+            found[group.settings] = number
+        return found
+
+    @cached_property
     def refusals(self) -> tuple[str, ...]:
         """A sentence for each of the first settings that cannot run: what it is, and why not."""
         return tuple(

@@ -12,6 +12,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from io import FileIO
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,7 @@ from bookwarp.sweeping.identity import ROOT, read_description, refuse_other
 from bookwarp.sweeping.layout import path_variable, result_variables
 from bookwarp.sweeping.paths import PATH_PRICE
 from bookwarp.sweeping.plan import SweepPlan
-from bookwarp.sweeping.running import Block, new_room
+from bookwarp.sweeping.running import Block
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,12 +54,12 @@ def check_out(out: Any) -> Path:
 
 
 class SweepStore:
-    """The store of one sweep, made or gone on with; workers open it with `create=False`.
+    """The store of one sweep, to be made or gone on with.
 
     Args:
         path: where it is.
         plan: of the sweep.
-        create: whether it is made if there is nothing.
+        create: whether there may be nothing yet, as is not so for workers.
 
     Raises:
         StoreError: what is there is not this sweep, or nothing can be written there.
@@ -66,18 +68,25 @@ class SweepStore:
     def __init__(self, path: Path, plan: SweepPlan, create: bool = True) -> None:
         self.path, self.plan = path, plan
         self._variables = result_variables(plan) | path_variable(plan)
+        self._token, self._made = secrets.token_hex(8), count()
         if path.exists():
             refuse_other(path, plan)
         elif create:
             check_folder(path)
-            with written_whole(path, overwrite=False) as temporary:
-                create_store(temporary, plan, self._variables)
         else:
             raise StoreError(f"there is no store {path}")
 
-    def room(self, plan: SweepPlan, numbers: list[int]) -> dict[str, np.ndarray]:
-        """Return memory for the results of blocks, until they are written: a `Room`."""
-        return new_room(plan, numbers)
+    def prepare(self) -> None:
+        """Make the store if there is nothing; before the first `write`.
+
+        It takes a tenth of a second, in which the first blocks may run already.
+
+        Raises:
+            StoreError: nothing can be written there.
+        """
+        if not self.path.exists():
+            with written_whole(self.path, overwrite=False) as temporary:
+                create_store(temporary, self.plan, self._variables)
 
     def missing(self, numbers: Sequence[int] | None = None) -> list[int]:
         """Return which of the blocks are not in the store, or not as they were written.
@@ -88,6 +97,8 @@ class SweepStore:
         Cost: all that is in the store of them is read.
         """
         looked_at = range(self.plan.blocks.count) if numbers is None else numbers
+        if not self.path.exists():
+            return list(looked_at)
         with ThreadPoolExecutor(_READERS) as pool:
             whole = pool.map(self._is_whole, looked_at)
             return [number for number, here in zip(looked_at, whole, strict=True) if not here]
@@ -103,7 +114,7 @@ class SweepStore:
             chunks = self._chunks(block)
             for name, content in chunks.items():
                 self._put(name, content)
-            marker = block.exact_sha256(self.plan) + _hash_chunks(chunks.values())
+            marker = block.exact_sha256 + _hash_chunks(chunks.values())
             self._put(_marker_file(block.number), marker)
 
     def exact_sha256(self, number: int) -> bytes | None:
@@ -135,8 +146,8 @@ class SweepStore:
 
     def kept(self, written: int) -> str:
         """Say what is left of an interrupted sweep."""
-        count = self.plan.blocks.count
-        return f"{written} of {count} blocks are in {self.path}, and the same sweep goes on there"
+        blocks = self.plan.blocks.count
+        return f"{written} of {blocks} blocks are in {self.path}, and the same sweep goes on there"
 
     def open(self) -> "xr.Dataset":
         """Return what is in the store as a dataset whose values are read when they are used."""
@@ -211,14 +222,16 @@ class SweepStore:
 
     def _put(self, name: str, content: Buffer) -> None:
         """Write a file of the store, which appears whole or not at all."""
-        partial = self.path / _PARTIAL / secrets.token_hex(8)
-        target = self.path / name
-        partial.write_bytes(content)
+        # Thousands are written in a second, by threads that wait for each other in Python: so there
+        # are few steps here.
+        partial = f"{self.path}/{_PARTIAL}/{self._token}-{next(self._made)}"
+        _write_file(partial, content)
+        target = f"{self.path}/{name}"
         try:
-            partial.replace(target)
+            Path(partial).replace(target)
         except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial.replace(target)
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            Path(partial).replace(target)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -260,6 +273,13 @@ def open_sweep(path: str | Path) -> "xr.Dataset":
     read_description(store)
     dataset = xr.open_dataset(store, engine="zarr", chunks=None, consolidated=True)
     return dataset.drop_vars(MARKERS)
+
+
+def _write_file(path: str, content: Buffer) -> None:
+    left = memoryview(content)
+    with FileIO(path, "x") as file:
+        while left:
+            left = left[file.write(left) :]
 
 
 def _marker_file(number: int) -> str:

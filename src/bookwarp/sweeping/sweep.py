@@ -82,7 +82,7 @@ def sweep(
     results: Results | SweepStore
     if client is None or path is None:
         machine = Machine.of(engine, threads, devices, memory_limit)
-        results = Results(plan, machine.memory) if path is None else SweepStore(path, plan)
+        results = Results(plan, machine) if path is None else SweepStore(path, plan)
         run = run_here(results, machine)
     else:
         cluster = Cluster.of(client, engine, threads, devices, memory_limit)

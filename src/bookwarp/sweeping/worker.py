@@ -20,7 +20,7 @@ from bookwarp.sweeping.filling import write_blocks
 from bookwarp.sweeping.freed_memory import keep_freed_memory
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
-from bookwarp.sweeping.running import Block, run_blocks
+from bookwarp.sweeping.running import Block, running_blocks
 from bookwarp.sweeping.store import SweepStore
 
 # Launches of a task: while the blocks of one are written, the next one runs.
@@ -100,9 +100,9 @@ def run_task(job: Job, numbers: list[int]) -> list[bytes]:
         opened = _open(job, worker)
         store, machine = opened.store, opened.machine
         turn: AbstractContextManager[Any] = _ON_DEVICE if machine.on_device else nullcontext()
-        with turn:
-            # One that was lost after some blocks has left the others.
-            blocks = run_blocks(store.plan, store.missing(numbers), machine)
+        # A worker that was lost after some blocks has left the others.
+        left = store.missing(numbers)
+        with turn, running_blocks(store.plan, left, machine) as blocks:
             write_blocks(store, _while_wanted(job, blocks))
         found = [store.exact_sha256(number) for number in numbers]
     return [each for each in found if each is not None]

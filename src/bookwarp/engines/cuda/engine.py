@@ -24,7 +24,6 @@ from bookwarp.engines.cuda.layout import (
     lay_out_parents,
     lay_out_profile,
     read_out_state,
-    scalar_names,
 )
 from bookwarp.engines.cuda.part import Part, part_nbytes, split_markets
 from bookwarp.engines.cuda.tuned import recall_choice
@@ -32,7 +31,7 @@ from bookwarp.engines.cuda.variants import equivalent_keys, find_key
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
-from bookwarp.spec.state import State, array_shapes
+from bookwarp.spec.state import State
 
 _NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
 _NARROW_MOST = 2**31 - 1
@@ -148,14 +147,11 @@ class CudaEngine:
         waits = [sides for sides in waiting if sides is not None]
         return read_out_state(self._step, list(books), list(scalars), waits)
 
-    def read_scalars(self) -> dict[str, np.ndarray]:
-        """Return the scalars of the state in host memory, int64 [market], once steps are done."""
+    def read_scalars(self, found: Mapping[str, np.ndarray]) -> None:
+        """Write scalars of the state into arrays, int64 [market] by name, once steps are done."""
         self.wait()
-        found = [part.read_scalars()[:, : part.slice.count] for part in self._parts]
-        names = scalar_names(self.auction.has_execution_agents)
-        joined = dict(zip(names, np.concatenate(found, axis=1), strict=True))
-        shapes = array_shapes(self.auction)
-        return {name: joined[name].copy() for name, shape in shapes.items() if len(shape) == 1}
+        for part in self._parts:
+            part.read_scalars(found)
 
     def write_state(self, state: State) -> None:
         """Continue from `state`.

@@ -6,7 +6,7 @@ program that also uses CuPy or PyTorch finds the device that it had.
 
 import ctypes
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -41,6 +41,17 @@ class MemoryPart(NamedTuple):
 
     pointer: int
     nbytes: int
+
+
+class Fetch(NamedTuple):
+    """A copy of rows of memory to the host."""
+
+    array: np.ndarray
+    """Where to, contiguous, [row, ...]."""
+    pointer: int
+    """Where the first row is."""
+    pitch: int
+    """Bytes from one row to the next."""
 
 
 class _Event:
@@ -142,6 +153,23 @@ class Gpu:
         with self:
             self._driver.cuMemFreeHost(pointer)
 
+    def pin(self, array: np.ndarray) -> bool:
+        """Have memory of the caller's copied to by all GPUs by themselves, until `unpin`.
+
+        Returns:
+            Whether it is. A system may refuse that; copies to it take longer then.
+        """
+        with self:
+            status, *_ = self._driver.cuMemHostRegister(
+                array.ctypes.data, array.nbytes, _PINNED_PORTABLE
+            )
+        return int(status) == 0
+
+    def unpin(self, array: np.ndarray) -> None:
+        """Undo `pin`."""
+        with self:
+            self._driver.cuMemHostUnregister(array.ctypes.data)
+
     def write(self, memory: Memory | MemoryPart, array: np.ndarray) -> None:
         """Copy an array to the start of `memory`; it may change as soon as this returns."""
         data = np.ascontiguousarray(array)
@@ -159,7 +187,7 @@ class Gpu:
         with self:
             checked(self._driver.cuMemsetD8Async(memory.pointer, byte, nbytes, self.stream_handle))
 
-    def read(self, memory: Memory, array: np.ndarray) -> np.ndarray:
+    def read(self, memory: Memory | MemoryPart, array: np.ndarray) -> np.ndarray:
         """Fill a contiguous array from the start of `memory`, once all work before is done."""
         with self:
             if array.nbytes:
@@ -209,6 +237,30 @@ class Gpu:
         """Wait until the array of the last `fetch` with this event is filled."""
         with self:
             checked(self._driver.cuEventSynchronize(event.handle))
+
+    def fetch_rows(self, fetches: Iterable[Fetch], after: Any) -> None:
+        """Start to copy rows of memory to the host, beside the work on the stream.
+
+        Args:
+            fetches: what; arrays that are pinned are copied to without the host.
+            after: marks the work that is done before.
+        """
+        driver = self._driver
+        with self:
+            checked(driver.cuStreamWaitEvent(self._copies, after.handle, 0))
+            for array, pointer, pitch in fetches:
+                copy = driver.CUDA_MEMCPY2D()
+                copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+                copy.srcDevice, copy.srcPitch = pointer, pitch
+                copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
+                copy.dstHost, copy.dstPitch = array.ctypes.data, array[0].nbytes
+                copy.WidthInBytes, copy.Height = array[0].nbytes, len(array)
+                checked(driver.cuMemcpy2DAsync(copy, self._copies))
+
+    def finish_fetches(self) -> None:
+        """Wait until the arrays of all `fetch_rows` are filled."""
+        with self:
+            checked(self._driver.cuStreamSynchronize(self._copies))
 
     def mark_time(self) -> Any:
         """Return a mark on the stream, for `seconds_between`."""

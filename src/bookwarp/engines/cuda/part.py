@@ -8,7 +8,7 @@ import numpy as np
 
 from bookwarp.engines.cuda.compile import load_kernel
 from bookwarp.engines.cuda.extras import Extras, extras_nbytes, upload
-from bookwarp.engines.cuda.gpu import Gpu, Memory
+from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart
 from bookwarp.engines.cuda.kept_rows import KeptRows
 from bookwarp.engines.cuda.kernel_key import KernelKey
 from bookwarp.engines.cuda.layout import (
@@ -178,13 +178,17 @@ class Part:
             lots [side, market, level], or None.
         """
         book = np.empty((self.slice.count, self._levels), self.lots)
-        return self.gpu.read(self.book, book), self.read_scalars(), self.extras.read()
-
-    def read_scalars(self) -> np.ndarray:
-        """Return the scalars alone, int64 [scalar, pitch]."""
         shape = len(self.scalar_names), scalars_pitch(self.slice.count)
-        scalars = np.empty(shape, np.int64)
-        return self.gpu.read(self.scalars, scalars)
+        scalars = self.gpu.read(self.scalars, np.empty(shape, np.int64))
+        return self.gpu.read(self.book, book), scalars, self.extras.read()
+
+    def read_scalars(self, found: Mapping[str, np.ndarray]) -> None:
+        """Write scalars into those entries of arrays that are these markets', int64 by name."""
+        pitch = scalars_pitch(self.slice.count) * np.dtype(np.int64).itemsize
+        for name, array in found.items():
+            own = array[self.slice.first : self.slice.stop]
+            place = self.scalars.pointer + self.scalar_names.index(name) * pitch
+            self.gpu.read(MemoryPart(place, own.nbytes), own)
 
     def prepare(self, key: KernelKey) -> None:
         """Load a kernel, compiled if need be, and what it works in."""

@@ -61,33 +61,26 @@ class FactLayout:
 
     def __init__(self, groups: tuple[str, ...], piece: int) -> None:
         self._groups, self._piece = groups, piece
-        self._shapes = {group: fact_shapes((group,)) for group in groups}
-        self._facts = sum(map(_entries, self._shapes.values()))
-        self.nbytes = piece * (self._facts * _BYTES + len(groups))
+        self._firsts: dict[str, int] = {}
+        self.places: dict[str, int] = {}
+        """Where each fact starts, bytes."""
+        entries = 0
+        for group in groups:
+            self._firsts[group] = entries
+            for name, shape in fact_shapes((group,)).items():
+                self.places[name] = piece * entries * _BYTES
+                entries += _length(shape)
+        self._flags = piece * entries * _BYTES
+        self.nbytes = self._flags + piece * len(groups)
         """Of a piece."""
 
     def places_of(self, group: str) -> tuple[int, int]:
-        """Return where the facts of a group start, and the bytes that tell which to make anew."""
-        number = self._groups.index(group)
-        before = sum(_entries(self._shapes[each]) for each in self._groups[:number])
-        return before * self._piece * _BYTES, self._piece * (self._facts * _BYTES + number)
+        """Return where the facts of a group start, and the bytes that tell which to make anew.
 
-    def by_name(self, image: np.ndarray, markets: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Return what the first markets of a piece have, as views of its bytes.
-
-        Returns:
-            Facts, float64 [market, ...] by name, and bool [group, market], whose facts are to be
-            made anew.
+        Those bytes of all groups follow each other, bool [group, market], at the end of the piece.
         """
-        end = self._piece * self._facts * _BYTES
-        numbers, found, first = image[:end].view(np.float64), {}, 0
-        for shapes in self._shapes.values():
-            for name, shape in shapes.items():
-                stop = first + self._piece * _length(shape)
-                found[name] = numbers[first:stop].reshape(self._piece, *shape)[:markets]
-                first = stop
-        again = image[end:].view(np.bool_).reshape(len(self._groups), self._piece)
-        return found, again[:, :markets]
+        flags = self._flags + self._groups.index(group) * self._piece
+        return self._firsts[group] * self._piece * _BYTES, flags
 
 
 def _numbers(shapes: dict[str, tuple[int, ...]]) -> Iterator[str]:
