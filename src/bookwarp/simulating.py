@@ -37,6 +37,7 @@ def simulate(
     stream: str = "default",
     window: str = "fixed",
     market_ids: Any = None,
+    market_settings: Any = None,
     engine: str = "auto",
     threads: int | None = None,
     devices: Any = None,

@@ -33,7 +33,7 @@ _NAMES = (
     *("mix", "agent_types", "stream", "window", "engine", "threads", "record", "record_every"),
     *("depth_ticks", "book_markets", "tape_markets", "tape_steps", "memory_limit", "progress"),
     *("checkpoint", "checkpoint_every", "devices", "cuda_stream", "keep_on_device"),
-    "volume_profile",
+    *("market_settings", "volume_profile"),
 )
 
 
@@ -58,6 +58,9 @@ class Simulation:
         stream: "default", or "paper" for the draws of the published engine.
         window: "fixed" grid, or a grid "following" the price.
         market_ids: int [market], the number under which a market draws; 0 .. markets-1 if None.
+        market_settings: int [market], the setting that each market has, of 0 .. the largest number
+            there. Parameters that vary have one value per setting then, not one per market: many
+            markets of few settings begin faster so.
         engine: "auto", "cuda", "cpu" or "reference"; they give the same bits.
         threads: threads of the cpu engine; all available processors if None.
         devices: GPUs of the cuda engine: a number, a list of numbers, or "all"; 0 if None.
@@ -106,6 +109,7 @@ class Simulation:
         stream: str = "default",
         window: str = "fixed",
         market_ids: Any = None,
+        market_settings: Any = None,
         engine: str = "auto",
         threads: int | None = None,
         devices: Any = None,
@@ -147,6 +151,7 @@ class Simulation:
             stream=stream,
             window=window,
             market_ids=market_ids,
+            market_settings=market_settings,
         )
         plan = RecordPlan.of(
             auction, record, record_every, depth_ticks, book_markets, tape_markets, tape_steps
@@ -254,7 +259,7 @@ class Simulation:
         if len(self.plan.tape_markets):
             tape = order_tape(self.auction, self.plan, self.steps_done)
         return Run(
-            auction=self.auction,
+            auction=self.auction.flat(),
             plan=self.plan,
             state=self.state(),
             history=self.history,
@@ -386,7 +391,7 @@ class Simulation:
 
         self._wait()
         checkpoint = Checkpoint(
-            auction=self.auction,
+            auction=self.auction.flat(),
             plan=self.plan,
             state=self.state(),
             steps=self.steps,

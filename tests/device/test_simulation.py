@@ -36,6 +36,30 @@ def test_any_cut_ends_in_the_same_digest_and_history(stream, cuts, every):
         np.testing.assert_array_equal(simulation.history[name], series)
 
 
+@pytest.mark.parametrize("window", ["fixed", "following"])
+@pytest.mark.parametrize("levels", [8, 24], ids=["brought apart", "brought to the books"])
+def test_settings_and_books_of_many_markets_are_as_on_the_cpu(window, levels):
+    settings = np.random.default_rng(2).integers(0, 50, 1000)
+    settings[0] = 49
+    given = {
+        **SMALL,
+        "levels": levels,
+        "window": window,
+        "seed": np.arange(50) * 2**58,
+        "open_price": 1 + np.arange(50) % 6,
+        "open_depth": np.arange(50),
+        "mix": {"noise": "rest", "momentum": np.linspace(0, 0.9, 50)},
+        "market_ids": settings * 2**24 + np.arange(1000),
+        "market_settings": settings,
+        "record": ("last", "book"),
+        "book_markets": [0, 7, 500, 999],
+    }
+    runs = [bw.simulate(1000, **given, engine=engine) for engine in ("cuda", "cpu")]
+    assert runs[0].digest() == runs[1].digest()
+    for name, rows in runs[1].history.items():
+        np.testing.assert_array_equal(runs[0].history[name], rows, err_msg=name)
+
+
 def test_a_checkpoint_moves_between_engines(tmp_path):
     given = {"window": "following", "record": ("last", "volume", "book"), "book_markets": [0, 8]}
     path = tmp_path / "here.ckpt"

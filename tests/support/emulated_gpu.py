@@ -18,6 +18,7 @@ from bookwarp.engines.cuda import engine, gpu, opening, part
 from bookwarp.engines.cuda.layout import MARKET, ROWS, SCALARS, scalar_names, scalars_pitch
 from bookwarp.spec.codes import NO_PRICE
 from bookwarp.spec.errors import EngineError
+from bookwarp.spec.random import market_keys
 
 GUARD = 64
 
@@ -149,12 +150,12 @@ class EmulatedGpu:
         return grid, block, shared_bytes
 
     def launch(self, config, key, *arguments):
-        assert {arguments[0], arguments[1], arguments[2]} <= set(self.blocks)
         grid, block, shared_bytes = config
         if callable(key):  # opens markets, and is no kernel of a key
             assert shared_bytes == 0
             key(grid, block, *arguments)
             return
+        assert {arguments[0], arguments[1], arguments[2]} <= set(self.blocks)
         self.launches.append((config, key, arguments))
         assert (block, shared_bytes) == (key.block, key.shared_bytes)
         assert key.kernel == "general" or grid == -(-int(arguments[6]) // key.markets_per_warp)
@@ -204,9 +205,28 @@ class PlainOpening:
     """The kernels that open markets."""
 
     def get_kernel(self, name):
+        if name == "lay_out":
+            return lay_out
         kind, lots = name.split("_")
         assert kind == "open"
         return partial(open_markets, np.dtype(lots))
+
+
+def lay_out(grid, block, entries, depths, settings, ids, book_rows, markets, scalars, *counts):
+    """Write the parameters of every market, and the depth of its levels where it is looked for."""
+    assert all(isinstance(each, np.uint32) for each in counts)
+    entry_count, depth_count, count = map(int, counts)
+    assert (grid - 1) * block < count <= grid * block
+    number = np.arange(count)
+    entry = array_at(settings, np.int64, count) if settings else number
+    rows = array_at(entries, MARKET, entry_count)[entry if entry_count > 1 else 0 * number].copy()
+    rows["market_id"] = array_at(ids, np.int64, count)
+    rows["key"] = market_keys(rows["seed"], rows["market_id"])
+    rows["book_row"] = array_at(book_rows, np.int64, count) if book_rows else -1
+    array_at(markets, MARKET, count)[:] = rows
+    state = array_at(scalars, np.int64, len(SCALARS), scalars_pitch(count))
+    lots = array_at(depths, np.int64, depth_count)
+    state[SCALARS.index("best_bid"), :count] = lots[entry if depth_count > 1 else 0 * number]
 
 
 def open_markets(lots, grid, block, markets, books, scalars, count, levels, following):

@@ -449,7 +449,7 @@ def test_memory_that_was_given_back_still_counts(emulated_gpus):
     auction = CallAuction.of(2, agents=4, levels=8, max_qty=10, open_depth=INT32_MAX - 120)
     running = CudaEngine(auction, NO_ROWS)
     running.run(3, {})
-    narrow = running.device_nbytes
+    narrow = emulated_gpus[0].held_nbytes
     running.run(1, {})
     assert emulated_gpus[0].held_nbytes == narrow + 2 * 8 * 4
     assert running.device_nbytes == narrow + 2 * 8 * 8, "both books are there for a moment"

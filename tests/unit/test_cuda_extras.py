@@ -18,7 +18,7 @@ from bookwarp.engines.cuda.layout import (
     MARKET,
     PARENT,
     lay_out_book,
-    lay_out_markets,
+    lay_out_parameters,
     lay_out_parents,
     lay_out_profile,
     lay_out_scalars,
@@ -35,7 +35,7 @@ EXECUTES = {"parent_qty": [0, 7, 90], "parent_horizon": 20, "schedule": "share"}
 
 
 def small(**given):
-    return CallAuction.of(3, agents=5, levels=16, **given)
+    return CallAuction.of(3, agents=5, **{"levels": 16, **given})
 
 
 def state_after(auction, steps):
@@ -90,7 +90,7 @@ def test_parents_and_intervals_are_laid_out_by_market():
         volume_profile=[3, 0, 2**31 - 4],
         volume_share=[0, 0.5, 1],
     )
-    markets = lay_out_markets(auction, auction.type_counts(), NO_ROWS)
+    markets = lay_out_parameters(auction, auction.type_counts())
     assert markets["clearing_interval"].tolist() == [1, 2, 2**31 - 1]
     parents = lay_out_parents(auction)
     assert parents.tolist() == [
@@ -126,8 +126,19 @@ def test_memory_is_known_before_it_is_taken(emulated_gpus, given, devices):
     running.run(4, {})
     key = key_of(auction)
     wanted = [part_nbytes(key, p.slice, NO_ROWS, p.gpu.multiprocessors) for p in running._parts]
-    assert wanted == [gpu.held_nbytes for gpu in emulated_gpus]
+    assert wanted == [gpu.peak_nbytes for gpu in emulated_gpus]
     assert running.device_nbytes == sum(wanted)
+    if "clearing_interval" in given:
+        # What opening took of it is given back; the books of more levels have room for that.
+        assert sum(wanted) > sum(gpu.held_nbytes for gpu in emulated_gpus)
+    emulated_gpus.clear()
+    auction = small(**given, levels=32)
+    running = CudaEngine(auction, NO_ROWS, devices=devices)
+    held = [gpu.held_nbytes for gpu in emulated_gpus]
+    assert running.device_nbytes == sum(held)
+    key = key_of(auction)
+    wanted = [part_nbytes(key, p.slice, NO_ROWS, p.gpu.multiprocessors) for p in running._parts]
+    assert wanted == held
 
 
 @pytest.mark.parametrize("devices", [0, "all"])

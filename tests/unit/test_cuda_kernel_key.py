@@ -17,12 +17,13 @@ from bookwarp.engines.cuda.layout import (
     MARKET,
     ROWS,
     lay_out_book,
-    lay_out_markets,
+    lay_out_parameters,
     lay_out_scalars,
     lay_out_types,
     read_out_state,
 )
-from bookwarp.engines.cuda.part import grid_of, split_markets
+from bookwarp.engines.cuda.part import grid_of
+from bookwarp.engines.cuda.slices import split_markets
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import opening_state
@@ -248,10 +249,8 @@ def test_parameters_are_laid_out_for_every_market():
         },
         market_ids=[7, 2**31 - 1, 9],
     )
-    plan = RecordPlan.of(auction, "book", book_markets=[0, 2])
-    rows = lay_out_markets(auction, auction.type_counts(), plan)
+    rows = lay_out_parameters(auction, auction.type_counts())
     assert rows["seed"].tolist() == [1, 2**64 - 1, 3]
-    assert rows["market_id"].tolist() == [7, 2**31 - 1, 9]
     assert rows["max_qty"].tolist() == [1, 2**31 - 1, 3]
     assert rows["two_max_qty"].tolist() == [2, 2**32 - 2, 6]
     assert rows["noise_spread"].tolist() == [1, 2**30 - 1, 0]
@@ -262,7 +261,6 @@ def test_parameters_are_laid_out_for_every_market():
     assert rows["maker_end"].tolist() == [10, 10, 7]
     # No farther than the grid is wide, and nowhere where nobody is a maker.
     assert rows["maker_half_spread"].tolist() == [16, 0, 5]
-    assert rows["book_row"].tolist() == [0, -1, 1]
     assert rows["wide"].tolist() == [0, 1, 0]
 
 
@@ -286,10 +284,11 @@ def test_what_markets_share_is_laid_out_as_if_each_had_its_own(stream):
     assert once.shared_type_counts().shape == (1, 4)
     assert each.shared_type_counts().shape == once.type_counts().shape == (3, 4)
     np.testing.assert_array_equal(once.type_counts(), each.type_counts())
-    plan = RecordPlan()
-    rows = lay_out_markets(once, once.shared_type_counts(), plan)
-    assert rows.tobytes() == lay_out_markets(once, once.type_counts(), plan).tobytes()
-    assert rows.tobytes() == lay_out_markets(each, each.type_counts(), plan).tobytes()
+    rows = lay_out_parameters(once, once.shared_type_counts())
+    assert rows.shape == (1,)
+    three = np.repeat(rows, 3).tobytes()
+    assert lay_out_parameters(once, once.type_counts()).tobytes() == three
+    assert lay_out_parameters(each, each.type_counts()).tobytes() == three
     assert bound_orders(once, once.shared_type_counts()) == orders_of(once) == orders_of(each)
 
 
@@ -298,11 +297,11 @@ def test_parameters_of_many_markets_are_laid_out_in_pieces(monkeypatch):
     auction = CallAuction.of(
         10, levels=16, seed=number, max_qty=1 + number, open_price=1 + number, market_ids=number**2
     )
-    given = auction, auction.type_counts(), RecordPlan()
-    rows = lay_out_markets(*given)
+    given = auction, auction.type_counts()
+    rows = lay_out_parameters(*given)
     assert rows["open_price"].tolist() == rows["max_qty"].tolist() == list(range(1, 11))
     monkeypatch.setattr(layout, "_ROWS_TOGETHER", 4)
-    assert lay_out_markets(*given).tobytes() == rows.tobytes()
+    assert lay_out_parameters(*given).tobytes() == rows.tobytes()
 
 
 def test_types_are_filled_up_with_nobody():
@@ -333,25 +332,27 @@ def test_a_state_is_the_same_after_there_and_back(lots):
 def test_books_are_numbered_anew_in_every_part():
     auction = CallAuction.of(7, agents=2, levels=8)
     plan = RecordPlan.of(auction, "book", book_markets=[1, 2, 5])
-    markets = lay_out_markets(auction, auction.type_counts(), plan)
-    parts = split_markets(markets, None, plan, 3)
+    parts = split_markets(auction, auction.shared_type_counts(), plan, 3)
     assert [(part.first, part.stop) for part in parts] == [(0, 2), (2, 4), (4, 7)]
     assert [(part.first_book, part.books) for part in parts] == [(0, 1), (1, 1), (2, 1)]
-    assert [part.markets["book_row"].tolist() for part in parts] == [[-1, 0], [0, -1], [-1, 0, -1]]
+    assert [part.book_rows.tolist() for part in parts] == [[-1, 0], [0, -1], [-1, 0, -1]]
     rows = {"last": np.arange(14).reshape(2, 7), "book_bid": np.arange(48).reshape(2, 3, 8)}
     own = parts[1].of_rows(rows)
     assert own["last"].tolist() == [[2, 3], [9, 10]]
     assert own["book_bid"][:, 0, 0].tolist() == [8, 32]
-    assert len(split_markets(markets, None, plan, 100)) == 7
+    assert len(split_markets(auction, auction.shared_type_counts(), plan, 100)) == 7
 
 
-def test_parameters_are_copied_only_where_books_are_numbered_anew():
-    auction = CallAuction.of(6, agents=2, levels=8)
-    plan = RecordPlan.of(auction, "book", book_markets=[2, 5])
-    markets = lay_out_markets(auction, auction.type_counts(), plan)
-    before = markets.copy()
-    (whole,) = split_markets(markets, None, plan, 1)
-    parts = split_markets(markets, None, plan, 3)
-    assert np.shares_memory(whole.markets, markets)
-    assert [np.shares_memory(part.markets, markets) for part in parts] == [True, True, False]
-    assert markets.tobytes() == before.tobytes()
+def test_parts_have_only_the_entries_of_their_markets():
+    varied = {"seed": [5, 6, 7, 8], "open_depth": [1, 2, 3, 4]}
+    for given, entries, depths in (
+        ({}, [1, 1], [[8], [8]]),
+        (varied, [2, 2], [[1, 2], [3, 4]]),
+        ({**varied, "market_settings": [3, 1, 1, 2]}, [4, 4], [[1, 2, 3, 4]] * 2),
+    ):
+        auction = CallAuction.of(4, levels=8, agents=2, **given)
+        parts = split_markets(auction, auction.shared_type_counts(), RecordPlan(), 2)
+        assert [len(part.parameters) for part in parts] == entries
+        assert [part.depths.tolist() for part in parts] == depths
+        assert [part.book_rows for part in parts] == [None, None]
+    assert [part.settings.tolist() for part in parts] == [[3, 1], [1, 2]]

@@ -41,22 +41,28 @@ class Mix:
                 raise ParameterError(unknown_name("share of the mix", name, names))
         return cls(**{name: value.get(name, 0.0) for name in names})
 
-    def resolved(self, markets: int) -> dict[str, float | np.ndarray]:
-        """Return the four shares, checked, "rest" filled in: a float or float64 [market] each."""
+    def resolved(self, count: int, of: str = "market") -> dict[str, float | np.ndarray]:
+        """Return the four shares, checked, "rest" filled in: a float or float64 [count] each.
+
+        Args:
+            count: how many values a share has that varies.
+            of: what each of them is of, for messages.
+        """
         names = [field.name for field in fields(self)]
         given = {name: getattr(self, name) for name in names}
         rest = [name for name in names if isinstance(given[name], str) and given[name] == REST]
         if len(rest) > 1:
             raise ParameterError(f"mix: only one share can be {REST!r}, not {' and '.join(rest)}")
-        shares = {n: _check_share(n, given[n], markets) for n in names if n not in rest}
+        shares = {n: _check_share(n, given[n], count, of) for n in names if n not in rest}
         total: Any = sum(shares.values())
         if rest:
             left = np.round(1.0 - np.asarray(total), 12)
-            shares[rest[0]] = _check_share(rest[0], left if left.ndim else float(left), markets)
+            value = left if left.ndim else float(left)
+            shares[rest[0]] = _check_share(rest[0], value, count, of)
             return {name: shares[name] for name in names}
         off = np.abs(np.asarray(total) - 1.0)
         if np.any(off > _SUM_TOLERANCE):
-            where = "" if off.ndim == 0 else f" in market {int(np.argmax(off))}"
+            where = "" if off.ndim == 0 else f" in {of} {int(np.argmax(off))}"
             worst = np.asarray(total).reshape(-1)[int(np.argmax(off))]
             terms = " + ".join(names)
             wrong = off > _SUM_TOLERANCE if off.ndim else None
@@ -64,14 +70,14 @@ class Mix:
         return shares
 
 
-def _check_share(name: str, value: Any, markets: int) -> float | np.ndarray:
+def _check_share(name: str, value: Any, count: int, of: str) -> float | np.ndarray:
     share = regular_array(f"mix.{name}", value)
     if share.dtype.kind not in "iuf":
         raise ParameterError(f"mix.{name} must be a number, not {shown(value)}")
-    if share.ndim > 1 or (share.ndim == 1 and len(share) != markets):
+    if share.ndim > 1 or (share.ndim == 1 and len(share) != count):
         raise ParameterError(
-            f"mix.{name} has shape {share.shape}; it must be one number or one per market, "
-            f"shape ({markets},)"
+            f"mix.{name} has shape {share.shape}; it must be one number or one per {of}, "
+            f"shape ({count},)"
         )
     bad = ~((share >= 0) & (share <= 1))
     if np.any(bad):

@@ -26,6 +26,7 @@ def check_lots_fit(auction: "CallAuction", steps: int) -> None:
         lots = lots + np.asarray(auction.parent_qty, object)
         terms, last = f"{terms} + parent_qty", ", open_depth or parent_qty"
     _refuse_above(
+        auction,
         _INT64_MAX,
         lots,
         f"{terms} = {{}}{{}} could overflow a quantity (limit 2**63 - 1): lower max_qty, agents "
@@ -39,6 +40,7 @@ def check_prices_fit(auction: "CallAuction", steps: int, half_ticks: bool) -> No
         return
     reach = abs(np.asarray(auction.open_price, object)) + (steps + 1) * auction.levels
     _refuse_above(
+        auction,
         _INT64_MAX,
         reach,
         f"abs(open_price) + (steps + 1) * levels = {{}}{{}} could overflow a price "
@@ -46,6 +48,7 @@ def check_prices_fit(auction: "CallAuction", steps: int, half_ticks: bool) -> No
     )
     if half_ticks:
         _refuse_above(
+            auction,
             _INT64_MAX,
             2 * reach,
             f"2 * (abs(open_price) + (steps + 1) * levels) = {{}}{{}} could overflow a "
@@ -60,6 +63,7 @@ def check_costs_fit(auction: "CallAuction", steps: int) -> None:
     farthest = (steps + 1) * auction.levels if following else auction.levels
     terms = "(steps + 1) * levels" if following else "levels"
     _refuse_above(
+        auction,
         COST_MOST,
         np.asarray(auction.parent_qty, object) * farthest,
         f"parent_qty * {terms} = {{}}{{}} could overflow the cost of the parent order (limit "
@@ -67,11 +71,11 @@ def check_costs_fit(auction: "CallAuction", steps: int) -> None:
     )
 
 
-def _refuse_above(most: int, bound: Any, sentence: str) -> None:
+def _refuse_above(auction: "CallAuction", most: int, bound: Any, sentence: str) -> None:
     values = np.asarray(bound, object)
     worst = int(np.argmax(values)) if values.ndim else None
     value = values.reshape(-1)[worst or 0]
     if value > most:
-        where = "" if worst is None else f" in market {worst}"
+        where = "" if worst is None else f" in {auction.entry} {worst}"
         wrong = None if worst is None else (values > most).astype(bool)
         raise ParameterError(sentence.format(value, where), wrong)

@@ -13,13 +13,19 @@ from bookwarp.spec.execution import check_volume_profile, schedule_codes
 from bookwarp.spec.parameters import (
     PAPER_MAX_QTY,
     PARAMETERS,
+    Parameter,
     Value,
     check_value,
     regular_array,
 )
 
 SHARES = tuple(code.name.lower() for code in MIXED_TYPES)
-_APART = ("markets", "mix", "agent_types", "stream", "window", "market_ids", "volume_profile")
+_APART = (
+    *("markets", "mix", "agent_types", "stream", "window", "market_ids", "market_settings"),
+    "volume_profile",
+)
+_SETTING = "setting"
+_SETTINGS = Parameter("market_settings", 0, 2**31 - 2, None, "1", "setting that a market has")
 _COUNTED = ("agents", "levels")
 _VARYING = (
     "seed",
@@ -43,7 +49,8 @@ _VARYING = (
 class CallAuction:
     """M independent call-auction markets; build one with `CallAuction.of`, which checks it.
 
-    A field that varies by market is a read-only array [market]; the others are plain numbers.
+    A field that varies is a read-only array with an entry for each market; or for each setting,
+    where there are `market_settings`. The others are plain numbers.
     """
 
     markets: int
@@ -74,6 +81,8 @@ class CallAuction:
     """int8 [market, agent], or None: exact counts from `mix`, agents ordered by type."""
     market_ids: np.ndarray
     """int64 [market]; the number under which each market draws."""
+    market_settings: np.ndarray | None
+    """int64 [market]; which entry of the fields that vary each market has, or None: its own."""
 
     @classmethod
     def of(
@@ -85,6 +94,7 @@ class CallAuction:
         stream: Any = "default",
         window: Any = "fixed",
         market_ids: Any = None,
+        market_settings: Any = None,
         volume_profile: Any = None,
         **parameters: Any,
     ) -> "CallAuction":
@@ -97,6 +107,9 @@ class CallAuction:
             stream: "default" or "paper".
             window: "fixed" or "following".
             market_ids: int [market]; 0 .. markets-1 if None.
+            market_settings: int [market], the setting that each market has, of 0 .. the largest
+                number there: what varies has one value per setting then. If None it has one per
+                market.
             volume_profile: int [point], weights that the schedule "profile" follows.
             **parameters: names of `PARAMETERS`; what is left out or None takes its default. A
                 schedule may also be given by its name.
@@ -109,6 +122,8 @@ class CallAuction:
             if name not in known:
                 raise ParameterError(unknown_name("parameter", name, (*_APART, *known)))
         count = int(check_value(PARAMETERS["markets"], markets))
+        settings = _check_numbers(_SETTINGS, market_settings, count)
+        entries, of = (count, "market") if settings is None else (int(settings.max()) + 1, _SETTING)
         values: dict[str, Value] = {}
         for name in known:
             given = parameters.get(name)
@@ -118,12 +133,16 @@ class CallAuction:
                 given = PARAMETERS[name].default
             if name == "schedule":
                 given = schedule_codes(given)
-            values[name] = check_value(PARAMETERS[name], given, count)
+            values[name] = check_value(PARAMETERS[name], given, entries, of)
         if mix is not None and agent_types is not None:
             raise ParameterError("give either mix or agent_types, not both")
+        ids = _check_numbers(PARAMETERS["market_ids"], market_ids, count)
         shares = None
         if agent_types is None:
-            shares = Mix.of(Mix() if mix is None else mix).resolved(count)
+            shares = Mix.of(Mix() if mix is None else mix).resolved(entries, of)
+        if ids is None:
+            ids = np.arange(count)
+            ids.flags.writeable = False
         auction = cls(
             markets=count,
             agents=int(values.pop("agents")),
@@ -132,13 +151,15 @@ class CallAuction:
             window=Window[_choice("window", window, Window)],
             mix=shares,
             agent_types=None,
-            market_ids=_check_market_ids(market_ids, count),
+            market_ids=ids,
+            market_settings=settings,
             volume_profile=check_volume_profile(volume_profile),
             **values,
         )
         object.__setattr__(auction, "agent_types", _check_agent_types(agent_types, auction))
         _check_together(auction)
-        return auction
+        # Given types are of markets.
+        return auction if agent_types is None else auction.flat()
 
     @property
     def has_waiting_orders(self) -> bool:
@@ -151,39 +172,65 @@ class CallAuction:
         return bool(np.max(self.parent_qty) > 0)
 
     @property
+    def entry(self) -> str:
+        """What an entry of a field that varies is of: "market" or "setting"."""
+        return "market" if self.market_settings is None else _SETTING
+
+    @property
     def varied(self) -> tuple[str, ...]:
-        """Names of the parameters that have one value per market; shares as "mix_noise"."""
+        """Names of the parameters that vary; shares as "mix_noise"."""
         names = [name for name in _VARYING if isinstance(getattr(self, name), np.ndarray)]
         names += [f"mix_{s}" for s, v in (self.mix or {}).items() if isinstance(v, np.ndarray)]
         return tuple(names)
 
     def per_market(self, name: str) -> np.ndarray:
         """Return parameter `name` with one value per market, read-only [market]."""
-        return np.broadcast_to(self.shared(name), (self.markets,))
+        return np.broadcast_to(self._of_markets(self.shared(name)), (self.markets,))
 
     def shared(self, name: str) -> np.ndarray:
-        """Return parameter `name` once, [1], if all markets share it; else read-only [market]."""
+        """Return parameter `name` once, [1], if all markets share it; else read-only [entry]."""
         value = (self.mix or {})[name[4:]] if name.startswith("mix_") else getattr(self, name)
         return np.atleast_1d(np.asarray(value, np.uint64 if name == "seed" else None))
 
     def type_counts(self) -> np.ndarray:
         """Return how many agents of each type every market has, int64 [market, type]."""
-        counts = self.shared_type_counts()
+        counts = self._of_markets(self.shared_type_counts())
         return counts if len(counts) == self.markets else np.repeat(counts, self.markets, axis=0)
 
+    def _of_markets(self, entries: np.ndarray) -> np.ndarray:
+        """Return an entry for each market; or the one that all of them have."""
+        if self.market_settings is None or len(entries) == 1:
+            return entries
+        each: np.ndarray = entries[self.market_settings]
+        return each
+
     def shared_type_counts(self) -> np.ndarray:
-        """Return `type_counts` once, [1, type], if all markets share a mix; else [market, type]."""
+        """Return `type_counts` once, [1, type], if all markets share a mix; else [entry, type]."""
         if self.agent_types is not None:
             columns = [(self.agent_types == code).sum(axis=1) for code in MIXED_TYPES]
             return np.stack(columns, axis=1).astype(np.int64)
         shares = np.broadcast_arrays(*(self.shared(f"mix_{share}") for share in SHARES))
         return exact_type_counts(np.stack(shares, axis=1), self.agents)
 
+    def flat(self) -> "CallAuction":
+        """Return the same ensemble without settings: what varies has a value for each market."""
+        if self.market_settings is None:
+            return self
+        return self.subset(np.arange(self.markets))
+
     def subset(self, rows: np.ndarray) -> "CallAuction":
-        """Return the ensemble of some markets alone; each draws as it does in the whole."""
+        """Return the ensemble of some markets alone; each draws as it does in the whole.
+
+        It has no settings: what varies has a value for each market.
+        """
+        entries = rows if self.market_settings is None else self.market_settings[rows]
 
         def pick(value: Any) -> Any:
-            return value[rows] if isinstance(value, np.ndarray) else value
+            if not isinstance(value, np.ndarray):
+                return value
+            own = value[entries]
+            own.flags.writeable = False
+            return own
 
         fields = {name: pick(getattr(self, name)) for name in _VARYING}
         mix = None if self.mix is None else {n: pick(v) for n, v in self.mix.items()}
@@ -194,8 +241,9 @@ class CallAuction:
             stream=self.stream,
             window=self.window,
             mix=mix,
-            agent_types=pick(self.agent_types),
+            agent_types=None if self.agent_types is None else self.agent_types[rows],
             market_ids=self.market_ids[rows],
+            market_settings=None,
             volume_profile=self.volume_profile,
             **fields,
         )
@@ -226,11 +274,12 @@ def _choice(name: str, value: Any, codes: Any) -> str:
     return str(value).upper()
 
 
-def _check_market_ids(value: Any, markets: int) -> np.ndarray:
-    ids = np.arange(markets) if value is None else regular_array("market_ids", value)
-    if ids.ndim == 0:
-        ids = ids.reshape(1)
-    checked = check_value(PARAMETERS["market_ids"], ids, markets)
+def _check_numbers(parameter: Parameter, value: Any, markets: int) -> np.ndarray | None:
+    """Return a number for each market, int64 [market]; None if there are none."""
+    if value is None:
+        return None
+    numbers = np.atleast_1d(regular_array(parameter.name, value))
+    checked = check_value(parameter, numbers, markets)
     assert isinstance(checked, np.ndarray)
     return checked
 
@@ -280,10 +329,10 @@ def _check_all(name: str, auction: CallAuction, low: int, high: int, why: str) -
 
 
 def _refuse(name: str, auction: CallAuction, bad: np.ndarray, why: str) -> None:
-    """Refuse a parameter for what it is in the first market where it is `bad`."""
+    """Refuse a parameter for what it is in the first entry where it is `bad`."""
     if np.any(bad):
-        market = int(np.argmax(bad))
+        first = int(np.argmax(bad))
         varies = isinstance(getattr(auction, name), np.ndarray)
-        where = f" in market {market}" if varies else ""
-        message = f"{name} = {auction.per_market(name)[market]}{where} is {why}"
+        where = f" in {auction.entry} {first}" if varies else ""
+        message = f"{name} = {auction.shared(name)[first]}{where} is {why}"
         raise ParameterError(message, bad if varies else None)

@@ -61,15 +61,21 @@ PAPER_MAX_QTY = 2**24
 """Stream "paper" multiplies in float32: a larger size or spread is not exact there."""
 
 
-def check_value(parameter: Parameter, value: Any, markets: int = 1) -> Value:
-    """Return `value` as an int, a float or a read-only array [market] inside the domain.
+def check_value(parameter: Parameter, value: Any, count: int = 1, of: str = "market") -> Value:
+    """Return `value` as an int, a float or a read-only array [count] inside the domain.
+
+    Args:
+        parameter: its name and domain.
+        value: what is checked.
+        count: how many values an array must have.
+        of: what each of them is of, for the message.
 
     Raises:
         ParameterError: wrong type or shape, or outside the domain; the message names the
             parameter, the value and the limit.
     """
     if isinstance(value, list | tuple) or np.ndim(value) > 0:
-        return _check_array(parameter, value, markets)
+        return _check_array(parameter, value, count, of)
     if isinstance(value, np.ndarray):
         value = value[()]
     wanted: Any = Real if parameter.real else Integral
@@ -81,15 +87,15 @@ def check_value(parameter: Parameter, value: Any, markets: int = 1) -> Value:
     return float(value) if parameter.real else int(value)
 
 
-def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
+def _check_array(parameter: Parameter, value: Any, count: int, of: str) -> np.ndarray:
     name = parameter.name
     array = regular_array(name, value)
     if not parameter.per_market:
         raise ParameterError(f"{name} is the same for all markets: give one number, not an array")
-    if array.shape != (markets,):
+    if array.shape != (count,):
         raise ParameterError(
-            f"{name} has shape {array.shape}; it must be one number or one per market, "
-            f"shape ({markets},)"
+            f"{name} has shape {array.shape}; it must be one number or one per {of}, "
+            f"shape ({count},)"
         )
     kinds = set(map(type, value)) if isinstance(value, list | tuple) else set()
     has_bools = not kinds.isdisjoint({bool, np.bool_})
@@ -102,8 +108,8 @@ def _check_array(parameter: Parameter, value: Any, markets: int) -> np.ndarray:
         raise ParameterError(f"{name} must hold {kind}, not {said}")
     bad = ~((array >= parameter.low) & (array <= parameter.high)).astype(bool)
     if np.any(bad):
-        market = int(np.argmax(bad))
-        raise ParameterError(_outside(parameter, array[market], market), bad)
+        first = int(np.argmax(bad))
+        raise ParameterError(_outside(parameter, array[first], f" in {of} {first}"), bad)
     dtype = np.float64 if parameter.real else np.uint64 if parameter.name == "seed" else np.int64
     kept = array.astype(dtype)
     kept.flags.writeable = False
@@ -118,7 +124,6 @@ def regular_array(name: str, value: Any) -> np.ndarray:
         raise ParameterError(f"{name} is not a regular array: {error}") from None
 
 
-def _outside(parameter: Parameter, value: object, market: int | None = None) -> str:
-    where = "" if market is None else f" in market {market}"
+def _outside(parameter: Parameter, value: object, where: str = "") -> str:
     said = shown(value, str)
     return f"{parameter.name} = {said}{where} is outside {parameter.low} .. {parameter.high}"

@@ -124,8 +124,8 @@ def opening_state(auction: CallAuction) -> State:
     markets = np.arange(auction.markets)
     open_price, arrays["base"][:] = opening_prices(auction)
     centre = open_price - arrays["base"]
-    arrays["bid"][markets, centre - 1] = auction.open_depth
-    arrays["ask"][markets, centre + 1] = auction.open_depth
+    arrays["bid"][markets, centre - 1] = auction.per_market("open_depth")
+    arrays["ask"][markets, centre + 1] = auction.per_market("open_depth")
     arrays["last"][:] = open_price
     arrays["prev_mid2"][:] = 2 * centre
     return State(0, **arrays)

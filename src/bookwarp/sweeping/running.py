@@ -267,6 +267,9 @@ def _simulation(
     """Return the simulation of some markets of a group; replica r draws as market r."""
     setting = markets // plan.design.replicas
     replica = markets - setting * plan.design.replicas
+    # Markets are in increasing order: those of a setting follow each other.
+    first = np.flatnonzero(np.diff(setting, prepend=-1))
+    number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
     # On cores every simulation has one; on GPUs they take in what is measured there.
     how: dict[str, Any] = {"threads": 1}
     if device is not None:
@@ -274,8 +277,9 @@ def _simulation(
         how = {"threads": threads, "devices": device, "keep_on_device": True}
     return Simulation(
         len(markets),
-        **plan.settings.keywords(group.shared, setting),
+        **plan.settings.keywords(group.shared, setting[first]),
         market_ids=replica,
+        market_settings=number,
         record=series,
         record_every=every,
         engine=machine.engine,

@@ -92,11 +92,11 @@ class Settings:
         )
 
     def keywords(self, shared: Mapping[str, Any], settings: np.ndarray) -> dict[str, Any]:
-        """Return the parameters of one market for each of some settings that share `shared`.
+        """Return the parameters of some settings that share `shared`, a value for each setting.
 
         Args:
             shared: as of a `Group`.
-            settings: int64 [market], the setting of each market.
+            settings: int64 [entry], the setting that each value is of.
 
         Returns:
             Keywords for `CallAuction.of` and `Simulation`, and "steps".

@@ -14,6 +14,7 @@ _KERNELS = Path(__file__).parent / "kernels"
 _HEADERS = (
     "market",
     "layout",
+    "splitmix",
     "random",
     "counters",
     "sides",

@@ -20,12 +20,10 @@ from bookwarp.engines.cuda.kernel_key import (
 )
 from bookwarp.engines.cuda.layout import (
     WAITING_SIDES,
-    lay_out_markets,
-    lay_out_parents,
-    lay_out_profile,
     read_out_state,
 )
-from bookwarp.engines.cuda.part import Part, part_nbytes, split_markets
+from bookwarp.engines.cuda.part import Part, part_nbytes
+from bookwarp.engines.cuda.slices import split_markets
 from bookwarp.engines.cuda.tuned import recall_choice
 from bookwarp.engines.cuda.variants import equivalent_keys, find_key
 from bookwarp.spec.errors import EngineError, ParameterError
@@ -77,16 +75,7 @@ class CudaEngine:
         self._lots_per_step = auction.agents * largest_orders(auction)
         type_counts = auction.shared_type_counts()
         self._orders = bound_orders(auction, type_counts)
-        markets = lay_out_markets(auction, type_counts, plan)
-        executes = auction.has_execution_agents
-        slices = split_markets(
-            markets,
-            auction.agent_types,
-            plan,
-            len(numbers),
-            lay_out_parents(auction) if executes else None,
-            lay_out_profile(auction) if executes else None,
-        )
+        slices = split_markets(auction, type_counts, plan, len(numbers))
         self.gpus = [Gpu(number, cuda_stream) for number in numbers[: len(slices)]]
         self.shape = GpuShape(
             sum(gpu.multiprocessors for gpu in self.gpus),

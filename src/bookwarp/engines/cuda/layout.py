@@ -8,8 +8,8 @@ from bookwarp.engines.cuda.kernel_key import TYPES_PITCH, wide_draws
 from bookwarp.spec.codes import MIXED_TYPES, Stream
 from bookwarp.spec.execution import cumulative_profile, share_units
 from bookwarp.spec.market import CallAuction
-from bookwarp.spec.random import market_keys, paper_hash_limit, probability_threshold
-from bookwarp.spec.record import BOOK, SERIES, RecordPlan
+from bookwarp.spec.random import paper_hash_limit, probability_threshold
+from bookwarp.spec.record import SERIES
 from bookwarp.spec.state import EXECUTION_LAYOUT, State
 
 MARKET = np.dtype(
@@ -72,7 +72,6 @@ EXTRAS = np.dtype([(name, np.uint64) for name in (*WAITING_SIDES, "parents", "pr
 
 STRUCTURES = {"Market": MARKET, "Rows": ROWS, "Parent": PARENT, "Extras": EXTRAS}
 
-_NOT_RECORDED = -1
 _ROWS_TOGETHER = 1 << 14
 """Parameters of markets that are written together, field by field, in the cache of a core."""
 _NOBODY = len(MIXED_TYPES)
@@ -118,32 +117,15 @@ def assert_layouts(structures: Mapping[str, np.dtype]) -> str:
     return "\n".join([*sizes, known, *places, "#endif", ""])
 
 
-def lay_out_markets(auction: CallAuction, type_counts: np.ndarray, plan: RecordPlan) -> np.ndarray:
-    """Return the parameters of every market as the kernels read them, MARKET [market].
+def lay_out_parameters(auction: CallAuction, type_counts: np.ndarray) -> np.ndarray:
+    """Return the parameters of markets as the kernels read them: MARKET [entry], or [1].
+
+    What is of one market alone is left 0: `key`, `market_id` and `book_row` (open.cu).
 
     Args:
         auction: the ensemble.
-        type_counts: its agents by type, int64 [market, type], or [1, type] if all have the same.
-        plan: what is recorded.
+        type_counts: its agents by type, int64 [entry, type], or [1, type] if all have the same.
     """
-    fields = _market_fields(auction, type_counts)
-    one = np.zeros(1, MARKET)
-    one["book_row"] = _NOT_RECORDED
-    for name in [name for name, values in fields.items() if len(values) == 1]:
-        one[name] = fields.pop(name)
-    rows = np.repeat(one, auction.markets)
-    for first in range(0, auction.markets, _ROWS_TOGETHER):
-        own = slice(first, first + _ROWS_TOGETHER)
-        piece = rows[own]
-        for name, values in fields.items():
-            piece[name] = values[own]
-    if BOOK in plan.names:
-        rows["book_row"][plan.book_markets] = np.arange(len(plan.book_markets))
-    return rows
-
-
-def _market_fields(auction: CallAuction, type_counts: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the fields of MARKET but for `book_row`: [market], or [1] where all have the same."""
     names = ("seed", "open_price", "max_qty", "noise_spread", "clearing_interval")
     fields = {name: auction.shared(name) for name in names}
     probability = auction.shared("market_order_prob")
@@ -153,9 +135,7 @@ def _market_fields(auction: CallAuction, type_counts: np.ndarray) -> dict[str, n
     # Prices are clamped to the grid, so that no maker can tell a farther spread from this one;
     # and where there is no maker, none is to widen the reach of the orders.
     spread = np.minimum(auction.shared("maker_half_spread"), auction.levels)
-    return fields | {
-        "key": market_keys(fields["seed"], auction.market_ids),
-        "market_id": auction.market_ids,
+    fields |= {
         "threshold": probability_threshold(probability),
         "two_max_qty": 2 * fields["max_qty"],
         "wide": wide_draws(auction),
@@ -164,6 +144,16 @@ def _market_fields(auction: CallAuction, type_counts: np.ndarray) -> dict[str, n
         "maker_end": noise + momentum + maker,
         "maker_half_spread": np.where(maker > 0, spread, 0),
     }
+    one = np.zeros(1, MARKET)
+    for name in [name for name, values in fields.items() if len(values) == 1]:
+        one[name] = fields.pop(name)
+    rows = np.repeat(one, max((len(values) for values in fields.values()), default=1))
+    for first in range(0, len(rows), _ROWS_TOGETHER):
+        own = slice(first, first + _ROWS_TOGETHER)
+        piece = rows[own]
+        for name, values in fields.items():
+            piece[name] = values[own]
+    return rows
 
 
 def lay_out_parents(auction: CallAuction) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""The opening state on a device, written there: only what markets differ in is brought to it.
+"""Parameters and the opening state on a device, written there: each is brought to it once.
 
-A book opens with two levels that are not 0. To make many of them in host memory, and to bring them,
-would take about as long as to run them.
+Markets share parameters, mostly, and a book opens with two levels that are not 0. To make all of it
+in host memory, and to bring it, would take about as long as to run many markets.
 """
 
 from functools import cache
@@ -12,19 +12,21 @@ import numpy as np
 
 from bookwarp.engines.cuda.compile import compile_source, find_compiled
 from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart
-from bookwarp.engines.cuda.layout import market_assertions, scalar_names, scalars_pitch
+from bookwarp.engines.cuda.layout import market_assertions
+from bookwarp.engines.cuda.slices import Slice
 from bookwarp.spec.codes import Window
 from bookwarp.spec.market import CallAuction
 
 _KERNELS = Path(__file__).parent / "kernels"
 _WHAT = "the kernels that open markets"
 _BLOCK = 128
+_ALIGNED = 16
 
 
 def join_sources() -> str:
     """Return the source of the kernels, which is the same for all ensembles."""
-    market, opening = (_read(name) for name in ("market.cuh", "open.cu"))
-    return f'{market}#line 1 "layout.py"\n{market_assertions()}{opening}'
+    market, splitmix, opening = map(_read, ("market.cuh", "splitmix.cuh", "open.cu"))
+    return f'{market}#line 1 "layout.py"\n{market_assertions()}{splitmix}{opening}'
 
 
 def compile_kernels(arch: str) -> tuple[bytes, str]:
@@ -43,21 +45,20 @@ def load_kernels(arch: str) -> Any:
 def open_markets(
     gpu: Gpu,
     auction: CallAuction,
-    first: int,
-    stop: int,
+    own: Slice,
     *,
-    markets: Memory,
+    parameters: Memory,
     book: Memory,
     scalars: Memory,
     lots: np.dtype,
 ) -> None:
-    """Start to write how the markets `first` .. `stop`, half-open, open.
+    """Start to write the parameters of some markets, and how they open.
 
     Args:
         gpu: the device.
         auction: the whole ensemble.
-        first, stop: which markets.
-        markets: their parameters, MARKET [market].
+        own: which markets.
+        parameters: where theirs go, MARKET [market].
         book: where signed books go, lots [market, level].
         scalars: where scalars go, int64 [scalar, pitch].
         lots: type of the lots at a level, int32 or int64.
@@ -65,20 +66,53 @@ def open_markets(
     Raises:
         EngineError: the kernel does not compile, or the GPU failed.
     """
-    count = stop - first
-    for memory in (book, scalars):
-        gpu.fill(memory, 0, memory.nbytes)
-    place = scalar_names(auction.has_execution_agents).index("best_bid") * scalars_pitch(count) * 8
-    depth = np.ascontiguousarray(auction.per_market("open_depth")[first:stop], np.int64)
-    gpu.write(MemoryPart(scalars.pointer + place, depth.nbytes), depth)
+    gpu.fill(scalars, 0, scalars.nbytes)
+    # What is brought lies where the books will, if there is room.
+    extra = extra_nbytes(own, book.nbytes)
+    memory = Memory(gpu, extra) if extra else book
     with gpu:
-        kernel = load_kernels(gpu.arch).get_kernel(f"open_{lots}")
+        code = load_kernels(gpu.arch)
+        kernels = {name: code.get_kernel(name) for name in ("lay_out", f"open_{lots}")}
+    grid = gpu.configure(-(-own.count // _BLOCK), _BLOCK, 0)
     gpu.launch(
-        gpu.configure(-(-count // _BLOCK), _BLOCK, 0),
-        kernel,
-        *(memory.pointer for memory in (markets, book, scalars)),
-        *map(np.uint32, (count, auction.levels, auction.window is Window.FOLLOWING)),
+        grid,
+        kernels["lay_out"],
+        *_bring(gpu, own, memory),
+        *(parameters.pointer, scalars.pointer),
+        *map(np.uint32, (len(own.parameters), len(own.depths), own.count)),
     )
+    gpu.fill(book, 0, book.nbytes)
+    gpu.launch(
+        grid,
+        kernels[f"open_{lots}"],
+        *(memory.pointer for memory in (parameters, book, scalars)),
+        *map(np.uint32, (own.count, auction.levels, auction.window is Window.FOLLOWING)),
+    )
+
+
+def extra_nbytes(own: Slice, book_nbytes: int) -> int:
+    """Return the memory that opening takes for itself, as it is given back at its end."""
+    brought = sum(_aligned(array.nbytes) for array in _to_bring(own) if array is not None)
+    return brought if brought > book_nbytes else 0
+
+
+def _bring(gpu: Gpu, own: Slice, memory: Memory) -> list[int]:
+    """Bring what the kernel takes; return the addresses in its order, 0 of what there is not."""
+    pointers, place = [], memory.pointer
+    for array in _to_bring(own):
+        pointers.append(0 if array is None else place)
+        if array is not None:
+            gpu.write(MemoryPart(place, array.nbytes), array)
+            place += _aligned(array.nbytes)
+    return pointers
+
+
+def _to_bring(own: Slice) -> tuple[np.ndarray | None, ...]:
+    return own.parameters, own.depths, own.settings, own.ids, own.book_rows
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // _ALIGNED) * _ALIGNED
 
 
 def _read(name: str) -> str:

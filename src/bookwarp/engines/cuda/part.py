@@ -20,7 +20,7 @@ from bookwarp.engines.cuda.layout import (
     scalar_names,
     scalars_pitch,
 )
-from bookwarp.engines.cuda.opening import open_markets
+from bookwarp.engines.cuda.opening import extra_nbytes, open_markets
 from bookwarp.engines.cuda.rows import (
     RowBuffer,
     buffer_nbytes,
@@ -28,71 +28,10 @@ from bookwarp.engines.cuda.rows import (
     row_nbytes,
     row_shapes,
 )
+from bookwarp.engines.cuda.slices import Slice
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
 from bookwarp.spec.state import State
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Consecutive markets of an ensemble, `first` .. `stop`, half-open, and what is theirs."""
-
-    first: int
-    stop: int
-    markets: np.ndarray
-    """MARKET [market]."""
-    types: np.ndarray | None
-    """int8 [market, agent], or None: agents are ordered by type."""
-    first_book: int
-    books: int
-    """Which of the recorded books are theirs: `first_book` and `books` - 1 more."""
-    parents: np.ndarray | None = None
-    profile: np.ndarray | None = None
-    """PARENT [market], and what `lay_out_profile` returns; None without execution agents."""
-
-    @property
-    def count(self) -> int:
-        """How many markets there are."""
-        return self.stop - self.first
-
-    def of_rows(self, rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the part of recorded rows that belongs to these markets."""
-        own = slice(self.first, self.stop), slice(self.first_book, self.first_book + self.books)
-        return {name: array[:, own[array.ndim == 3]] for name, array in rows.items()}
-
-    def of_state(self, state: State) -> State:
-        """Return the part of a state that belongs to these markets."""
-        own = {name: array[self.first : self.stop] for name, array in state.arrays().items()}
-        return State(state.step, **own)
-
-
-def split_markets(
-    markets: np.ndarray,
-    types: np.ndarray | None,
-    plan: RecordPlan,
-    parts: int,
-    parents: np.ndarray | None = None,
-    profile: np.ndarray | None = None,
-) -> list[Slice]:
-    """Cut an ensemble into parts of as equal a number of markets as can be, none without any.
-
-    What a part has of `markets` is a view of them wherever its books are numbered as they are.
-    """
-    parts = min(parts, len(markets))
-    edges = [len(markets) * part // parts for part in range(parts + 1)]
-    books = np.searchsorted(plan.book_markets, edges).tolist()
-    slices = []
-    for part in range(parts):
-        first, stop = edges[part], edges[part + 1]
-        own = markets[first:stop]
-        if books[part] > 0:
-            own = own.copy()
-            own["book_row"][own["book_row"] >= 0] -= books[part]
-        own_types = None if types is None else types[first:stop]
-        own_parents = None if parents is None else parents[first:stop]
-        count = books[part + 1] - books[part]
-        slices.append(Slice(first, stop, own, own_types, books[part], count, own_parents, profile))
-    return slices
 
 
 @dataclass(frozen=True)
@@ -131,7 +70,7 @@ class Part:
         self._plan = plan
         self._levels = auction.levels
         self._count = np.uint32(markets.count)
-        self._markets = upload(gpu, markets.markets)
+        self._markets = Memory(gpu, markets.count * MARKET.itemsize)
         self._types = None if markets.types is None else upload(gpu, lay_out_types(markets.types))
         self.scalar_names = scalar_names(markets.parents is not None)
         self.scalars = Memory(gpu, scalars_nbytes(markets.count, len(self.scalar_names)))
@@ -143,20 +82,19 @@ class Part:
         self._row_shapes = row_shapes(plan, markets.count, markets.books, self._levels)
         self._rows: RowBuffer | None = None
         self._wanted_rows = -1
-        self.kept: KeptRows | None = None
-        if kept_rows is not None:
-            self.kept = KeptRows(gpu, plan, self._row_shapes, kept_rows)
         open_markets(
             gpu,
             auction,
-            markets.first,
-            markets.stop,
-            markets=self._markets,
+            markets,
+            parameters=self._markets,
             book=self.book,
             scalars=self.scalars,
             lots=lots,
         )
         self.extras.clear()
+        self.kept: KeptRows | None = None
+        if kept_rows is not None:
+            self.kept = KeptRows(gpu, plan, self._row_shapes, kept_rows)
 
     def write(self, state: State, lots: np.dtype) -> None:
         """Continue from the part of `state` that is this one's, with lots of a type."""
@@ -277,7 +215,7 @@ def part_nbytes(
     multiprocessors: int,
     kept_rows: int | None = None,
 ) -> int:
-    """Return the memory of the device that a part takes: at least, if recorded rows are fetched."""
+    """Return the most memory that a part takes at once: at least, if recorded rows are fetched."""
     row = row_nbytes(row_shapes(plan, markets.count, markets.books, key.levels))
     types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
     each = MARKET.itemsize + key.levels * key.lots.itemsize
@@ -290,7 +228,8 @@ def part_nbytes(
         rows = kept_rows * (row + ROWS.itemsize) + ROWS.itemsize
     else:
         rows = buffer_nbytes(choose_capacity(row), row) if row else 0
-    return state + types + scratch + rows
+    opening = extra_nbytes(markets, markets.count * key.levels * key.lots.itemsize)
+    return state + types + max(opening, scratch + rows)
 
 
 def scalars_nbytes(markets: int, names: int) -> int:

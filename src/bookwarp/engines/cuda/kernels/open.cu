@@ -1,11 +1,29 @@
-// Open the books of markets and what follows from them: a thread a market, which writes the two
-// levels and the five scalars that are not 0. All else is set to 0 before. Nothing is shared.
-//
-// What the lots of a market's two levels are stands in the place of its best bid, which is written
-// over: so this takes no memory of its own. Twin of opening_state (spec/state.py).
+// Write the parameters of markets, and open their books: a thread a market. Nothing is shared.
 
 constexpr uint32 BLOCK = 128;
 
+// Parameters of each market, from those that the host has brought once for all that share them; and
+// the lots of the levels that its book opens with, in the place of its best bid, which is written
+// over: so they take no memory of their own. `settings` is null where an entry is a market's own,
+// `book_rows` where no book is recorded.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+lay_out(const Market* entries, const int64* depths, const int64* settings, const int64* ids,
+        const int64* book_rows, Market* markets, int64* scalars, uint32 entry_count,
+        uint32 depth_count, uint32 market_count) {
+    const uint32 market = blockIdx.x * BLOCK + threadIdx.x;
+    if (market >= market_count) return;
+    const uint32 entry = settings ? (uint32)settings[market] : market;
+    Market own = entries[entry_count == 1 ? 0 : entry];
+    own.market_id = (uint32)ids[market];
+    own.key = splitmix64(splitmix64(own.seed) + own.market_id);
+    own.book_row = book_rows ? (int32)book_rows[market] : -1;
+    markets[market] = own;
+    scalars_of(scalars, market_count, market)[Scalar::best_bid] =
+        depths[depth_count == 1 ? 0 : entry];
+}
+
+// The two levels of a book and the five scalars that are not 0; all else is set to 0 before. Twin of
+// opening_state (spec/state.py).
 template <class Lots>
 DEVICE void open_market(const Market* markets, Lots* books, int64* scalars, uint32 market_count,
                         int32 levels, bool following) {
