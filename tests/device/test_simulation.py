@@ -45,7 +45,7 @@ def test_settings_and_books_of_many_markets_are_as_on_the_cpu(window, levels):
         **SMALL,
         "levels": levels,
         "window": window,
-        "seed": np.arange(50) * 2**58,
+        "seed": np.arange(50, dtype=np.uint64) * np.uint64(2**58),
         "open_price": 1 + np.arange(50) % 6,
         "open_depth": np.arange(50),
         "mix": {"noise": "rest", "momentum": np.linspace(0, 0.9, 50)},

@@ -347,7 +347,7 @@ def test_blocks_are_checked_file_by_file(tmp_path):
         **{name: np.ones((100_000, *each.shape)) for name, each in plan.outputs.items()},
         **{name: np.ones(100_000, np.int64) for name in plan.exact},
     }
-    store.write(Block(0, results, np.zeros((0, 30), np.int64), bytes(32)))
+    store.write(Block(0, results, slice(None), np.zeros((0, 30), np.int64), bytes(32)))
     largest = max(each.nbytes for each in results.values())
     tracemalloc.start()
     try:

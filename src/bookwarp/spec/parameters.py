@@ -106,8 +106,9 @@ def _check_array(parameter: Parameter, value: Any, count: int, of: str) -> np.nd
         kind = "numbers" if parameter.real else "integers"
         said = "bool" if has_bools else array.dtype
         raise ParameterError(f"{name} must hold {kind}, not {said}")
-    bad = ~((array >= parameter.low) & (array <= parameter.high)).astype(bool)
-    if np.any(bad):
+    # Not a number is neither.
+    if not (array.min() >= parameter.low and array.max() <= parameter.high):
+        bad = ~((array >= parameter.low) & (array <= parameter.high)).astype(bool)
         first = int(np.argmax(bad))
         raise ParameterError(_outside(parameter, array[first], f" in {of} {first}"), bad)
     dtype = np.float64 if parameter.real else np.uint64 if parameter.name == "seed" else np.int64

@@ -48,9 +48,6 @@ class Results:
         self._paths = np.full((len(plan.paths.markets), plan.paths.steps), NO_VALUE, np.int64)
         self._exact: dict[int, bytes] = {}
 
-    def prepare(self) -> None:
-        """Do nothing: there is room already."""
-
     def missing(self) -> list[int]:
         """Return the blocks that are not there."""
         return [n for n in range(self.plan.blocks.count) if n not in self._exact]

@@ -46,16 +46,21 @@ def run_here(results: Results | SweepStore, machine: Machine) -> Run:
         # Where results are written to a store, each launch has memory of its own until they are.
         room = results.room if isinstance(results, Results) else None
         with running_blocks(results.plan, missing, machine, report, room) as blocks:
-            results.prepare()
-            write_blocks(results, blocks, written)
+            if isinstance(results, SweepStore):
+                results.prepare()
+                write_blocks(results, blocks, written)
+            else:
+                for block in blocks:
+                    results.write(block)
+                    written(block.number)
 
     return run
 
 
 def write_blocks(
-    results: Results | SweepStore, blocks: Iterable[Block], written: Written | None = None
+    store: SweepStore, blocks: Iterable[Block], written: Written | None = None
 ) -> None:
-    """Write blocks as they come, several at once, beside those that still run.
+    """Write blocks to a store as they come, several at once, beside those that still run.
 
     Raises:
         StoreError: the store cannot be written.
@@ -64,7 +69,7 @@ def write_blocks(
     writing: deque[Future[None]] = deque()
     try:
         for block in blocks:
-            writing.append(pool.submit(_write, results, block, written))
+            writing.append(pool.submit(_write, store, block, written))
             if len(writing) > 2 * _WRITERS:
                 writing.popleft().result()
         for last in writing:
@@ -77,7 +82,7 @@ def write_blocks(
         pool.shutdown(cancel_futures=True)
 
 
-def _write(results: Results | SweepStore, block: Block, written: Written | None) -> None:
-    results.write(block)
+def _write(store: SweepStore, block: Block, written: Written | None) -> None:
+    store.write(block)
     if written is not None:
         written(block.number)

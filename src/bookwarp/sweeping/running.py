@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,12 +34,20 @@ class Block:
     """The results of a block of markets."""
 
     number: int
-    results: dict[str, np.ndarray]
-    """Name -> float64 [market, ...] of the measure, int64 [market] of the exact results."""
+    whole: Mapping[str, np.ndarray]
+    """Results of what was run together, by name: float64 [market, ...] of the measure, int64
+    [market] of the exact results."""
+    rows: slice
+    """Which of these markets are the block's."""
     paths: np.ndarray
     """int64 [path, step]: last prices of those chosen markets that are in the block."""
     exact_sha256: bytes
     """SHA-256 of the exact results, the same on every engine and machine."""
+
+    @property
+    def results(self) -> dict[str, np.ndarray]:
+        """The results of the block, by name, [market, ...]."""
+        return {name: array[self.rows] for name, array in self.whole.items()}
 
 
 def run_block(plan: SweepPlan, number: int, machine: Machine) -> Block:
@@ -121,7 +129,7 @@ class _Lanes:
         count = -(-len(rows) // most)
         parts = np.array_split(rows, min(len(rows), -(-count // lanes) * lanes))
         return [
-            slice(int(part[0]), int(part[-1]) + 1) if part[-1] - part[0] + 1 == len(part) else part
+            slice(int(part[0]), int(part[-1]) + 1) if _follow_each_other(part) else part
             for part in parts
         ]
 
@@ -152,7 +160,7 @@ class _Batch:
         self._plan, self._numbers, self._report = plan, numbers, report
         ranges = [plan.blocks.markets(number) for number in numbers]
         self._edges = [0, *accumulate(stop - first for first, stop in ranges)]
-        markets = np.concatenate([np.arange(*each) for each in ranges])
+        markets = np.concatenate([np.arange(*each) for each in _joined(ranges)])
         self._room, own = room(numbers)
         self._results = {name: array[own] for name, array in self._room.results.items()}
         within = [slice(*plan.paths.within(*each)) for each in ranges]
@@ -191,8 +199,7 @@ class _Batch:
                 self._report(events)
         for number, (first, stop), exact in zip(self._numbers, edges, hashes, strict=True):
             own = slice(*np.searchsorted(self._path_markets, self._plan.blocks.markets(number)))
-            results = {name: array[first:stop] for name, array in self._results.items()}
-            yield Block(number, results, self._paths[own], exact)
+            yield Block(number, self._results, slice(first, stop), self._paths[own], exact)
 
     def _hash_exact(self, first: int, stop: int) -> bytes:
         hasher = hashlib.sha256(_HEADER)
@@ -265,11 +272,7 @@ def _simulation(
     every: int,
 ) -> Simulation:
     """Return the simulation of some markets of a group; replica r draws as market r."""
-    setting = markets // plan.design.replicas
-    replica = markets - setting * plan.design.replicas
-    # Markets are in increasing order: those of a setting follow each other.
-    first = np.flatnonzero(np.diff(setting, prepend=-1))
-    number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
+    setting, number, replica = _settings_of(markets, plan.design.replicas)
     # On cores every simulation has one; on GPUs they take in what is measured there.
     how: dict[str, Any] = {"threads": 1}
     if device is not None:
@@ -277,7 +280,7 @@ def _simulation(
         how = {"threads": threads, "devices": device, "keep_on_device": True}
     return Simulation(
         len(markets),
-        **plan.settings.keywords(group.shared, setting[first]),
+        **plan.settings.keywords(group.shared, setting),
         market_ids=replica,
         market_settings=number,
         record=series,
@@ -288,14 +291,57 @@ def _simulation(
     )
 
 
+def _joined(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield half-open ranges, of which none begins where the one before it ends."""
+    first, stop = ranges[0]
+    for here, end in ranges[1:]:
+        if here != stop:
+            yield first, stop
+            first = here
+        stop = end
+    yield first, stop
+
+
+def _follow_each_other(numbers: np.ndarray) -> bool:
+    """Whether increasing numbers have none left out between them."""
+    return bool(numbers[-1] - numbers[0] + 1 == len(numbers))
+
+
+def _settings_of(markets: np.ndarray, replicas: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the settings that some markets have, as `Simulation` wants them.
+
+    Args:
+        markets: int64 [market], increasing.
+        replicas: of every setting.
+
+    Returns:
+        The settings, int64 [entry]; which of them each market has; and which replica it is.
+    """
+    if not _follow_each_other(markets):
+        setting = markets // replicas
+        first = np.flatnonzero(np.diff(setting, prepend=-1))
+        number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
+        return setting[first], number, markets - setting * replicas
+    # The same with less to do: it takes time that the first launch waits for.
+    low, high = int(markets[0]) // replicas, int(markets[-1]) // replicas + 1
+    own = slice(int(markets[0]) - low * replicas, int(markets[-1]) + 1 - low * replicas)
+    number = np.repeat(np.arange(high - low), replicas)[own]
+    return np.arange(low, high), number, np.tile(np.arange(replicas), high - low)[own]
+
+
 def _by_group(plan: SweepPlan, markets: np.ndarray) -> Iterator[tuple[Group, np.ndarray]]:
     """Yield every group that has some of the markets, and which entries of `markets` they are."""
-    number = plan.settings.group_of[markets // plan.design.replicas]
-    if len(number) and (first := number[0]) >= 0 and (number == first).all():
-        yield plan.settings.groups[first], np.arange(len(markets))
+    if len(markets) == 0:
         return
+    replicas, groups = plan.design.replicas, plan.settings.groups
+    if _follow_each_other(markets):
+        here = plan.settings.group_of[markets[0] // replicas : markets[-1] // replicas + 1]
+        if here[0] >= 0 and (here == here[0]).all():
+            yield groups[here[0]], np.arange(len(markets))
+            return
+    number = plan.settings.group_of[markets // replicas]
     order = np.argsort(number, kind="stable")
-    edges = np.searchsorted(number[order], np.arange(len(plan.settings.groups) + 1))
-    for group, first, stop in zip(plan.settings.groups, edges[:-1], edges[1:], strict=True):
+    edges = np.searchsorted(number[order], np.arange(len(groups) + 1))
+    for group, first, stop in zip(groups, edges[:-1], edges[1:], strict=True):
         if first < stop:
             yield group, order[first:stop]

@@ -111,11 +111,12 @@ class SweepStore:
         """
         with self._explained():
             (self.path / _PARTIAL).mkdir(exist_ok=True)
-            chunks = self._chunks(block)
-            for name, content in chunks.items():
+            hasher = hashlib.sha256()
+            for name, content in self._chunks(block).items():
                 self._put(name, content)
-            marker = block.exact_sha256 + _hash_chunks(chunks.values())
-            self._put(_marker_file(block.number), marker)
+                # Now it is in the cache of the core.
+                hasher.update(content)
+            self._put(_marker_file(block.number), block.exact_sha256 + hasher.digest())
 
     def exact_sha256(self, number: int) -> bytes | None:
         """Return `Block.exact_sha256` of a block that was written; None if it is not there."""
@@ -205,12 +206,12 @@ class SweepStore:
     def _chunks(self, block: Block) -> dict[str, memoryview]:
         """Return the files of a block: every chunk has its full size, filled up at the edges."""
         extent = self.plan.blocks.extent(block.number)
-        contents = []
+        contents, results = [], block.results
         for name, variable in self._variables.items():
             if name == PATH_PRICE:
                 continue
             rest = variable.shape[len(extent) :]
-            values = block.results[name].reshape((*extent, *rest))
+            values = results[name].reshape((*extent, *rest))
             if values.shape != variable.chunk:
                 full = np.full(variable.chunk, variable.fill, variable.dtype)
                 full[tuple(slice(length) for length in extent)] = values
