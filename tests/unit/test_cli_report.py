@@ -88,5 +88,5 @@ def test_store_of_something_else_is_said():
 def test_missing_markets_are_said(tmp_path):
     path = tmp_path / "part.zarr"
     one_axis(out=path, block_markets=3)
-    (path / "last_price" / "c" / "4" / "0").unlink()
+    (path / "last_price" / "c.4.0").unlink()
     assert "3 of 15 markets" in run(path, "--measure", "mean_spread")

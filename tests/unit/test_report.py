@@ -1,7 +1,6 @@
 """The report of a sweep: which figures it has, what they show, and the numbers beside them."""
 
 import re
-import shutil
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
@@ -355,9 +354,8 @@ def test_what_is_no_sweep_is_said(tmp_path):
 def test_damaged_store_is_said(tmp_path):
     path = tmp_path / "damaged.zarr"
     one_axis(out=path)
-    for chunk in (path / "last_price" / "c").rglob("*"):
-        if chunk.is_file():
-            chunk.write_bytes(chunk.read_bytes()[:-3])
+    for chunk in (path / "last_price").glob("c.*"):
+        chunk.write_bytes(chunk.read_bytes()[:-3])
     with pytest.raises(StoreError, match="the sweep is damaged: last_price cannot be read"):
         bw.report(path)
 
@@ -385,7 +383,8 @@ def test_nothing_is_reported_of_nothing(tmp_path):
     path = tmp_path / "empty.zarr"
     one_axis(out=path)
     for name in bw.open_sweep(path).data_vars:
-        shutil.rmtree(path / str(name) / "c")
+        for chunk in (path / str(name)).glob("c.*"):
+            chunk.unlink()
     with pytest.raises(ParameterError, match="none of 15 markets has been run"):
         bw.report(path)
 

@@ -83,7 +83,7 @@ def contents(path):
 
 
 def blocks_in(path):
-    return len(list(path.glob("block_sha256/c/*")))
+    return len(list(path.glob("block_sha256/c.*")))
 
 
 def wait_for_blocks(path, count):
@@ -324,7 +324,7 @@ def test_files_of_a_worker_must_be_seen_here(whole, tmp_path, monkeypatch):
     stored(path)
     store = SweepStore(path, plan_of_store(), create=False)
     found = {number: store.exact_sha256(number) for number in range(BLOCKS)}
-    marker = path / "block_sha256" / "c" / "5" / "0"
+    marker = path / "block_sha256" / "c.5.0"
     content = marker.read_bytes()
     marker.unlink()
     late = threading.Timer(0.3, marker.write_bytes, [content])

@@ -99,10 +99,10 @@ def test_only_missing_blocks_are_run_again(copy, whole, monkeypatch):
         "write",
         lambda store, block: run.append(block.number) or began(store, block),
     )
-    (copy / "block_sha256" / "c" / "2" / "0").unlink()
-    (copy / "trades" / "c" / "1" / "0" / "0").unlink()
-    (copy / "mean_move" / "c" / "3" / "0" / "0" / "0").write_bytes(b"")
-    damaged = copy / "mean_price" / "c" / "4" / "0" / "0"
+    (copy / "block_sha256" / "c.2.0").unlink()
+    (copy / "trades" / "c.1.0.0").unlink()
+    (copy / "mean_move" / "c.3.0.0.0").write_bytes(b"")
+    damaged = copy / "mean_price" / "c.4.0.0"
     damaged.write_bytes(damaged.read_bytes()[::-1])
     stored(copy)
     assert run == [1, 2, 3, 4]

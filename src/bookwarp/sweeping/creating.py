@@ -9,6 +9,9 @@ from bookwarp.sweeping.layout import Variable, attributes, coordinates
 from bookwarp.sweeping.plan import SweepPlan
 
 MARKERS = "block_sha256"
+SEPARATOR = "."
+"""Of the numbers in the name of a chunk's file: so all files of an array are in one folder, and not
+each in some of its own."""
 SHA256_BYTES = 32
 """A marker is two of these."""
 
@@ -32,6 +35,7 @@ def create_store(path: Path, plan: SweepPlan, variables: Mapping[str, Variable])
                 filters=None,
                 dimension_names=variable.dims,
                 attributes=variable.attributes,
+                chunk_key_encoding={"name": "default", "separator": SEPARATOR},
             )
         for name, (dims, values, said) in coordinates(plan).items():
             text = values.dtype == object

@@ -18,7 +18,7 @@ from bookwarp.sweeping.paths import PATH_SERIES, Paths
 from bookwarp.sweeping.settings import Group, Settings
 from bookwarp.sweeping.varied import REPLICA
 
-FORMAT = 1
+FORMAT = 2
 """Format of the description, and of the store."""
 
 NO_VALUE = -(2**63)
