@@ -15,9 +15,9 @@ Written = Callable[[int], None]
 Run = Callable[[list[int], Report, Written], None]
 """Runs blocks and writes them; it is told which, and tells of agent events and written blocks."""
 
-# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on.
-# Twice as many took longer, on a machine of 32 cores.
-_WRITERS = 8
+# Blocks that are written at once: most of it is copying and hashing, beside a GPU that runs on. On
+# 16 cores 8 took an eighth longer, and 16 as long.
+_WRITERS = 12
 
 
 def fill(results: Results | SweepStore, run: Run, progress: Progress = None) -> None:
