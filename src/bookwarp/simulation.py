@@ -1,7 +1,7 @@
 """Call-auction ensembles, step by step."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -286,7 +286,8 @@ class Simulation:
         """
         markets = self.auction.markets
         found = {name: np.empty(markets, np.int64) for name in self.market_state_names}
-        self.read_market_state(found)
+        self._wait()
+        self.send_market_state(found)()
         return found
 
     @property
@@ -295,11 +296,17 @@ class Simulation:
         shapes = array_shapes(self.auction).items()
         return tuple(name for name, shape in shapes if len(shape) == 1)
 
-    def read_market_state(self, found: Mapping[str, np.ndarray]) -> None:
-        """Write some of the arrays that `market_state` returns into arrays of the caller's.
+    def send_market_state(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Start to write some of the arrays that `market_state` returns into the caller's.
+
+        They are as they are after the steps so far. Where these still run on a GPU, and the arrays
+        are pinned, this does not wait for them, and other work may follow.
 
         Args:
             found: names of `market_state`, contiguous arrays int64 [market].
+
+        Returns:
+            What waits until the arrays are written.
 
         Raises:
             ParameterError: a name is none of them, or an array is not of that kind.
@@ -315,13 +322,12 @@ class Simulation:
                     f"the array for {name} is {array.dtype} {array.shape}; it must be contiguous "
                     f"int64 {shape}"
                 )
-        self._wait()
         if isinstance(self._engine, DeviceEngine):
-            self._engine.read_scalars(found)
-            return
+            return self._engine.send_scalars(found)
         arrays = self._engine.read_state().arrays()
         for name, array in found.items():
             array[...] = arrays[name]
+        return _nothing
 
     def device_arrays(self, part: int = 0) -> Mapping[str, Any]:
         """Return the state where the cuda engine has it, without a copy.
@@ -508,3 +514,7 @@ class Simulation:
             self._limit.check_rows(self.engine, self.plan.rows(0, self.steps_done))
             kept = [self._engine.read_rows()]
         return self._history.join(kept)
+
+
+def _nothing() -> None:
+    """Wait for what is there already."""

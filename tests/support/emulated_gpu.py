@@ -48,7 +48,7 @@ class EmulatedGpu:
         self.peak_nbytes = 0
         self.launches = []
         self.fetching, self.marks = {}, {}
-        self.rows_fetching = []
+        self.rows_fetching, self.sent = [], []
 
     def __enter__(self):
         return self
@@ -79,7 +79,7 @@ class EmulatedGpu:
     def allocate_pinned(self, nbytes):
         return np.full(nbytes, 0x5A, np.uint8)
 
-    def write(self, memory, array):
+    def write(self, memory, array, beside=False):
         assert array.nbytes == memory.nbytes
         ctypes.memmove(memory.pointer, np.ascontiguousarray(array).ctypes.data, array.nbytes)
 
@@ -93,8 +93,14 @@ class EmulatedGpu:
         ctypes.memmove(array.ctypes.data, memory.pointer, array.nbytes)
         return array
 
+    def send(self, memory, array):
+        assert array.flags.c_contiguous
+        self.sent.append((array, self.read(memory, array.copy())))
+
     def wait(self):
-        pass
+        while self.sent:
+            array, values = self.sent.pop(0)
+            array[...] = values
 
     def create_event(self):
         return object()
@@ -109,8 +115,12 @@ class EmulatedGpu:
         self.fetching[event] = array, pointer
 
     def finish_fetch(self, event):
-        array, pointer = self.fetching.pop(event)
-        ctypes.memmove(array.ctypes.data, pointer, array.nbytes)
+        if event in self.fetching:
+            array, pointer = self.fetching.pop(event)
+            ctypes.memmove(array.ctypes.data, pointer, array.nbytes)
+        else:
+            assert event in self.marks
+            self.wait()
 
     def fetch_rows(self, fetches, after):
         assert after in self.marks

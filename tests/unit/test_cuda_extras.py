@@ -158,7 +158,7 @@ def test_arrays_on_the_device_are_those_of_the_state(emulated_gpus, devices):
             seen += 1
     assert seen == 7 * len(running._parts)
     scalars = {name: np.zeros(auction.markets, np.int64) for name in EXECUTION_SCALARS}
-    running.read_scalars(scalars)
+    running.send_scalars(scalars)()
     assert all(scalars[n].tolist() == expected[n].tolist() for n in EXECUTION_SCALARS)
 
 

@@ -1,6 +1,6 @@
 """The one seam between bookwarp and an engine: allocate, run n steps, read and write state."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -47,10 +47,14 @@ class DeviceEngine(Engine, Protocol):
     def device_rows(self, part: int = 0) -> Mapping[str, Any]:
         """Return the recorded rows that were kept on one of the devices, in the same way."""
 
-    def read_scalars(self, found: Mapping[str, np.ndarray]) -> None:
-        """Write arrays of the state into the caller's, int64 [market] by name, once steps are done.
+    def send_scalars(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Start to write arrays of the state after the steps so far into the caller's.
 
-        Names are those of the state's arrays that are int64 [market].
+        Args:
+            found: int64 [market] by name; names are those of the state's arrays of that kind.
+
+        Returns:
+            What waits until they are there.
         """
 
     def read_rows(self) -> dict[str, np.ndarray]:

@@ -110,6 +110,12 @@ class Machine:
             for group in plan.settings.groups
         }
         results = self.memory * _RESULTS_SHARE / plan.market_nbytes
+        # Mostly all of them fit, and what is between them too.
+        first, stop = plan.blocks.markets(blocks[0])[0], plan.blocks.markets(blocks[-1])[1]
+        if stop - first <= results and all(
+            plan.markets_of(group, first, stop) <= room[id(group)] for group in plan.settings.groups
+        ):
+            return len(blocks)
         taken = dict.fromkeys(room, 0)
         for count, block in enumerate(blocks):
             first, stop = plan.blocks.markets(block)

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ Report = Callable[[int], None]
 """Is told how many agent events were done since the last call."""
 TakeRoom = Callable[[list[int]], tuple[Room, slice]]
 """Returns memory for the results of blocks, one after the other, and which part of it is theirs."""
+
+Numbers = range | np.ndarray
+"""Of markets or rows, increasing: a range where none is left out, else int64."""
 
 _HEADER = b"bookwarp sweep block 1\n"
 _BATCHES = 2
@@ -120,18 +123,16 @@ class _Lanes:
         self._pools = [ThreadPoolExecutor(workers) for _ in self._devices]
         self._next = 0
 
-    def cut(self, rows: np.ndarray, most: int) -> list[np.ndarray | slice]:
+    def cut(self, rows: Numbers, most: int) -> list[Numbers]:
         """Return rows in parts of at most `most`, as equal as can be, on all GPUs as many of them.
 
-        They are slices where they can be.
+        They are ranges where they can be.
         """
         lanes = len(self._pools)
         count = -(-len(rows) // most)
-        parts = np.array_split(rows, min(len(rows), -(-count // lanes) * lanes))
-        return [
-            slice(int(part[0]), int(part[-1]) + 1) if _follow_each_other(part) else part
-            for part in parts
-        ]
+        parts = min(len(rows), -(-count // lanes) * lanes)
+        edges = [len(rows) * part // parts for part in range(parts + 1)]
+        return [_as_range(rows[first:stop]) for first, stop in pairwise(edges)]
 
     def submit(self, work: Callable[[int | None], int]) -> Future[int]:
         """Let the next GPU in turn, or a core, do some work; it is told which GPU it is for."""
@@ -160,27 +161,31 @@ class _Batch:
         self._plan, self._numbers, self._report = plan, numbers, report
         ranges = [plan.blocks.markets(number) for number in numbers]
         self._edges = [0, *accumulate(stop - first for first, stop in ranges)]
-        markets = np.concatenate([np.arange(*each) for each in _joined(ranges)])
-        self._room, own = room(numbers)
-        self._results = {name: array[own] for name, array in self._room.results.items()}
+        together = all(stop == first for (_, stop), (first, _) in pairwise(ranges))
+        markets: Numbers = range(ranges[0][0], ranges[-1][1])
+        if not together:
+            markets = np.concatenate([np.arange(*each) for each in ranges])
+        self._room, place = room(numbers)
+        self._results = {name: array[place] for name, array in self._room.results.items()}
         within = [slice(*plan.paths.within(*each)) for each in ranges]
         self._path_markets = np.concatenate([plan.paths.markets[each] for each in within])
         self._paths = np.full((len(self._path_markets), plan.paths.steps), NO_VALUE, np.int64)
         self._running: list[Future[int]] = []
-        self._known: list[Future[None]] = []
+        self._known: list[Future[Callable[[], None]]] = []
         left = len(markets)
         for group, rows in _by_group(plan, markets):
             left -= len(rows)
             for part in lanes.cut(rows, machine.markets_at_once(plan, group)):
-                known: Future[None] = Future()
-                work = partial(self._measure, group, markets[part], part, machine, known)
+                known: Future[Callable[[], None]] = Future()
+                own = _of(markets, part)
+                work = partial(self._measure, group, own, part, machine, known)
                 self._running.append(lanes.submit(work))
                 self._known.append(known)
         for group, rows in _by_group(plan, self._path_markets):
             work = partial(self._follow, group, rows, machine)
             self._running.append(lanes.submit(work))
         if left:
-            nobodys = plan.settings.group_of[markets // plan.design.replicas] < 0
+            nobodys = plan.settings.group_of[np.asarray(markets) // plan.design.replicas] < 0
             self._room.prepare()
             for name, array in self._results.items():
                 array[nobodys] = np.nan if name in plan.outputs else NO_VALUE
@@ -191,7 +196,7 @@ class _Batch:
         edges = list(zip(self._edges[:-1], self._edges[1:], strict=True))
         # Exact results are hashed while the rest is made of the rows.
         for known in self._known:
-            known.result()
+            known.result()()
         hashes = [self._hash_exact(first, stop) for first, stop in edges]
         for work in self._running:
             events = work.result()
@@ -212,15 +217,15 @@ class _Batch:
     def _measure(
         self,
         group: Group,
-        markets: np.ndarray,
-        rows: np.ndarray | slice,
+        markets: Numbers,
+        rows: Numbers,
         machine: Machine,
-        known: "Future[None]",
+        known: "Future[Callable[[], None]]",
         device: int | None,
     ) -> int:
         """Run some markets of a group and put what is measured into `rows` of the results.
 
-        `known` has a result when their exact results are there, or the error that there is.
+        `known` gets what waits for their exact results, or the error that there is.
         """
         plan = self._plan
         try:
@@ -229,43 +234,52 @@ class _Batch:
             )
             simulation.step(group.shared["steps"], in_pieces=False)
             self._room.prepare()
-            self._take_exact(simulation, rows)
+            exact = self._send_exact(simulation, rows)
         except BaseException as error:
             known.set_exception(error)
             raise
-        known.set_result(None)
-        fill(plan.measure, simulation, self._results, rows)
+        known.set_result(exact)
+        fill(plan.measure, simulation, self._results, _index(rows))
         self._room.done(len(markets))
         return int(len(markets) * group.shared["agents"] * group.shared["steps"])
 
-    def _take_exact(self, simulation: Simulation, rows: np.ndarray | slice) -> None:
-        """Put the exact results of a simulation into `rows` of the results."""
-        exact = {name: self._results[name][rows] for name in self._plan.exact}
-        sources = {name: source for name, (source, _, _) in self._plan.exact.items()}
-        names = simulation.market_state_names
-        simulation.read_market_state(
-            {sources[name]: array for name, array in exact.items() if sources[name] in names}
-        )
-        for name, array in exact.items():
-            if sources[name] not in names:
-                # A part without any parent order has no arrays for them.
-                array[...] = 0
-            if not isinstance(rows, slice):
-                self._results[name][rows] = array
+    def _send_exact(self, simulation: Simulation, rows: Numbers) -> Callable[[], None]:
+        """Start to put the exact results of a simulation into `rows` of the results.
 
-    def _follow(self, group: Group, rows: np.ndarray, machine: Machine, device: int | None) -> int:
+        Returns:
+            What waits until they are there.
+        """
+        own = {name: self._results[name][_index(rows)] for name in self._plan.exact}
+        sources = {name: source for name, (source, _, _) in self._plan.exact.items()}
+        there = simulation.market_state_names
+        wait = simulation.send_market_state(
+            {sources[name]: array for name, array in own.items() if sources[name] in there}
+        )
+
+        def finish() -> None:
+            wait()
+            for name, array in own.items():
+                if sources[name] not in there:
+                    # A part without any parent order has no arrays for them.
+                    array[...] = 0
+                if not isinstance(rows, range):
+                    self._results[name][rows] = array
+
+        return finish
+
+    def _follow(self, group: Group, rows: Numbers, machine: Machine, device: int | None) -> int:
         """Run chosen markets of a group for their prices, which need no measure."""
-        markets, steps = self._path_markets[rows], group.shared["steps"]
+        markets, steps = self._path_markets[_index(rows)], group.shared["steps"]
         simulation = _simulation(self._plan, group, markets, machine, device, ("last",), 1)
         simulation.step(steps, in_pieces=False)
-        self._paths[rows, :steps] = simulation.history["last"].T
+        self._paths[_index(rows), :steps] = simulation.history["last"].T
         return 0
 
 
 def _simulation(
     plan: SweepPlan,
     group: Group,
-    markets: np.ndarray,
+    markets: Numbers,
     machine: Machine,
     device: int | None,
     series: tuple[str, ...],
@@ -291,55 +305,56 @@ def _simulation(
     )
 
 
-def _joined(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield half-open ranges, of which none begins where the one before it ends."""
-    first, stop = ranges[0]
-    for here, end in ranges[1:]:
-        if here != stop:
-            yield first, stop
-            first = here
-        stop = end
-    yield first, stop
+def _as_range(numbers: Numbers) -> Numbers:
+    """Return increasing numbers as a range, if none is left out between them."""
+    first, stop = int(numbers[0]), int(numbers[-1]) + 1
+    return range(first, stop) if stop - first == len(numbers) else numbers
 
 
-def _follow_each_other(numbers: np.ndarray) -> bool:
-    """Whether increasing numbers have none left out between them."""
-    return bool(numbers[-1] - numbers[0] + 1 == len(numbers))
+def _index(rows: Numbers) -> slice | np.ndarray:
+    """Return rows as what an array is indexed by: a slice of it is a view."""
+    return slice(rows.start, rows.stop) if isinstance(rows, range) else rows
 
 
-def _settings_of(markets: np.ndarray, replicas: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _of(numbers: Numbers, rows: Numbers) -> Numbers:
+    """Return some of the numbers."""
+    if isinstance(rows, range):
+        return numbers[rows.start : rows.stop]
+    return np.asarray(numbers)[rows]
+
+
+def _settings_of(markets: Numbers, replicas: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the settings that some markets have, as `Simulation` wants them.
 
     Args:
-        markets: int64 [market], increasing.
+        markets: increasing.
         replicas: of every setting.
 
     Returns:
         The settings, int64 [entry]; which of them each market has; and which replica it is.
     """
-    if not _follow_each_other(markets):
-        setting = markets // replicas
-        first = np.flatnonzero(np.diff(setting, prepend=-1))
-        number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
-        return setting[first], number, markets - setting * replicas
-    # The same with less to do: it takes time that the first launch waits for.
-    low, high = int(markets[0]) // replicas, int(markets[-1]) // replicas + 1
-    own = slice(int(markets[0]) - low * replicas, int(markets[-1]) + 1 - low * replicas)
-    number = np.repeat(np.arange(high - low), replicas)[own]
-    return np.arange(low, high), number, np.tile(np.arange(replicas), high - low)[own]
+    if isinstance(markets, range):
+        low, high = markets.start // replicas, -(-markets.stop // replicas)
+        own = slice(markets.start - low * replicas, markets.stop - low * replicas)
+        number = np.repeat(np.arange(high - low), replicas)[own]
+        return np.arange(low, high), number, np.tile(np.arange(replicas), high - low)[own]
+    setting = markets // replicas
+    first = np.flatnonzero(np.diff(setting, prepend=-1))
+    number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
+    return setting[first], number, markets - setting * replicas
 
 
-def _by_group(plan: SweepPlan, markets: np.ndarray) -> Iterator[tuple[Group, np.ndarray]]:
+def _by_group(plan: SweepPlan, markets: Numbers) -> Iterator[tuple[Group, Numbers]]:
     """Yield every group that has some of the markets, and which entries of `markets` they are."""
     if len(markets) == 0:
         return
     replicas, groups = plan.design.replicas, plan.settings.groups
-    if _follow_each_other(markets):
-        here = plan.settings.group_of[markets[0] // replicas : markets[-1] // replicas + 1]
+    if isinstance(markets, range):
+        here = plan.settings.group_of[markets.start // replicas : -(-markets.stop // replicas)]
         if here[0] >= 0 and (here == here[0]).all():
-            yield groups[here[0]], np.arange(len(markets))
+            yield groups[here[0]], range(len(markets))
             return
-    number = plan.settings.group_of[markets // replicas]
+    number = plan.settings.group_of[np.asarray(markets) // replicas]
     order = np.argsort(number, kind="stable")
     edges = np.searchsorted(number[order], np.arange(len(groups) + 1))
     for group, first, stop in zip(groups, edges[:-1], edges[1:], strict=True):

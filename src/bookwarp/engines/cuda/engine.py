@@ -136,11 +136,15 @@ class CudaEngine:
         waits = [sides for sides in waiting if sides is not None]
         return read_out_state(self._step, list(books), list(scalars), waits)
 
-    def read_scalars(self, found: Mapping[str, np.ndarray]) -> None:
-        """Write scalars of the state into arrays, int64 [market] by name, once steps are done."""
-        self.wait()
-        for part in self._parts:
-            part.read_scalars(found)
+    def send_scalars(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Start to write scalars of the state into arrays, as `DeviceEngine` says."""
+        waits = [part.send_scalars(found) for part in self._parts]
+
+        def wait() -> None:
+            for each in waits:
+                each()
+
+        return wait
 
     def write_state(self, state: State) -> None:
         """Continue from `state`.

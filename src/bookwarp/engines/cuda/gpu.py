@@ -170,17 +170,24 @@ class Gpu:
         with self:
             self._driver.cuMemHostUnregister(array.ctypes.data)
 
-    def write(self, memory: Memory | MemoryPart, array: np.ndarray) -> None:
-        """Copy an array to the start of `memory`; it may change as soon as this returns."""
+    def write(self, memory: Memory | MemoryPart, array: np.ndarray, beside: bool = False) -> None:
+        """Copy an array to the start of `memory`; it may change as soon as this returns.
+
+        Args:
+            memory: where to.
+            array: what.
+            beside: whether it need not wait for the work so far, which has no part in `memory`.
+        """
         data = np.ascontiguousarray(array)
+        stream = self._copies if beside else self.stream_handle
         with self:
             if data.nbytes:
                 checked(
                     self._driver.cuMemcpyHtoDAsync(
-                        memory.pointer, data.ctypes.data, data.nbytes, self.stream_handle
+                        memory.pointer, data.ctypes.data, data.nbytes, stream
                     )
                 )
-            self.wait()
+            checked(self._driver.cuStreamSynchronize(stream))
 
     def fill(self, memory: Memory, byte: int, nbytes: int) -> None:
         """Set the first bytes of `memory`, after the work so far."""
@@ -199,6 +206,18 @@ class Gpu:
             self.wait()
         return array
 
+    def send(self, memory: Memory | MemoryPart, array: np.ndarray) -> None:
+        """Start to fill an array from the start of `memory`, after the work so far.
+
+        Where it is not pinned, this returns when it is filled.
+        """
+        with self:
+            checked(
+                self._driver.cuMemcpyDtoHAsync(
+                    array.ctypes.data, memory.pointer, array.nbytes, self.stream_handle
+                )
+            )
+
     def wait(self) -> None:
         """Return when all work on the stream is done.
 
@@ -209,7 +228,10 @@ class Gpu:
             checked(self._driver.cuStreamSynchronize(self.stream_handle))
 
     def create_event(self) -> Any:
-        """Return a mark that `mark` and `fetch` put behind what they are about."""
+        """Return a mark that `mark` and `fetch` put behind what they are about.
+
+        `finish_fetch` waits for it.
+        """
         with self:
             return _Event(self, checked(self._driver.cuEventCreate(_EVENT_WITHOUT_TIMING)))
 
@@ -234,7 +256,7 @@ class Gpu:
             checked(driver.cuEventRecord(event.handle, self._copies))
 
     def finish_fetch(self, event: Any) -> None:
-        """Wait until the array of the last `fetch` with this event is filled."""
+        """Wait for what an event marks: so the array of the last `fetch` with it is filled."""
         with self:
             checked(self._driver.cuEventSynchronize(event.handle))
 

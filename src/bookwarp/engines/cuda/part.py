@@ -1,7 +1,8 @@
 """The markets of one device: their parameters and state in its memory, and kernels to run them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,13 +121,23 @@ class Part:
         scalars = self.gpu.read(self.scalars, np.empty(shape, np.int64))
         return self.gpu.read(self.book, book), scalars, self.extras.read()
 
-    def read_scalars(self, found: Mapping[str, np.ndarray]) -> None:
-        """Write scalars into those entries of arrays that are these markets', int64 by name."""
+    def send_scalars(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Start to write scalars into those entries of arrays that are these markets'.
+
+        Args:
+            found: int64 [market] by name.
+
+        Returns:
+            What waits until they are there.
+        """
         pitch = scalars_pitch(self.slice.count) * np.dtype(np.int64).itemsize
         for name, array in found.items():
             own = array[self.slice.first : self.slice.stop]
             place = self.scalars.pointer + self.scalar_names.index(name) * pitch
-            self.gpu.read(MemoryPart(place, own.nbytes), own)
+            self.gpu.send(MemoryPart(place, own.nbytes), own)
+        end = self.gpu.create_event()
+        self.gpu.mark(end)
+        return partial(self.gpu.finish_fetch, end)
 
     def prepare(self, key: KernelKey) -> None:
         """Load a kernel, compiled if need be, and what it works in."""

@@ -52,7 +52,7 @@ class CudaFacts:
         sums = Memory(self._gpu, together * self._sums.piece_nbytes)
         most = lay_out_limits(self._sums.rows_count)
         limits = Memory(self._gpu, most.nbytes)
-        self._gpu.write(limits, most)
+        self._gpu.write(limits, most, beside=True)
         try:
             for number in range(0, self._pieces(self.markets), together):
                 place = number % at_once
@@ -71,8 +71,11 @@ class CudaFacts:
         finally:
             # Nothing is copied to arrays any longer that the caller may let go.
             self._gpu.finish_fetches()
-        by_group = again.transpose(1, 0, 2).reshape(len(self._groups), -1)
-        return by_group[:, : self.markets].astype(bool)
+        again[-1, :, self.markets - (len(again) - 1) * self._piece :] = 0
+        marked = np.zeros((len(self._groups), again[:, 0].size), bool)
+        if np.count_nonzero(flags.view(bool)):
+            marked[...] = again.transpose(1, 0, 2).reshape(marked.shape)
+        return marked[:, : self.markets]
 
     def _fetches(
         self,
