@@ -104,6 +104,19 @@ def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory, monkeypa
     assert len(gpu.launches) == (len(BLOCKS) + len(GROUPS)) * launches
 
 
+@pytest.mark.parametrize("markets", [1, PIECE, PIECE + 1, 3 * PIECE + 5])
+@pytest.mark.parametrize("seldom", [1, 7])
+def test_markets_to_make_anew_are_told_in_every_piece(markets, seldom):
+    """Also in the last one, behind whose markets is whatever was in the memory before."""
+    rows = random_rows(15, markets, seed=markets)
+    wide = random_rows(15, markets, seed=1, scale=2**40, lots=2**58)
+    for name in rows:
+        rows[name][:, ::seldom] = wide[name][:, ::seldom]
+    found = facts_on(MeasuringGpu(), rows)
+    assert found[1][GROUPS.index("returns"), ::seldom].all()
+    assert_facts_of_the_reference(found, rows)
+
+
 @pytest.mark.parametrize("chosen", [[0], [6, 2, 2], range(7)])
 @pytest.mark.parametrize("rows", [1, 40])
 def test_columns_are_those_of_the_chosen_markets(chosen, rows):

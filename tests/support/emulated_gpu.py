@@ -6,6 +6,7 @@ at the addresses that it is given and from nothing else: what is laid out wrongl
 
 import ctypes
 import mmap
+import time
 from fractions import Fraction
 from functools import partial
 
@@ -170,6 +171,15 @@ class EmulatedGpu:
         assert (block, shared_bytes) == (key.block, key.shared_bytes)
         assert key.kernel == "general" or grid == -(-int(arguments[6]) // key.markets_per_warp)
         run_kernel(key, *arguments)
+
+
+def wait_for_nothing_pinned():
+    """Wait for those who unpin memory beside other things."""
+    for _ in range(500):
+        if not PINNED:
+            return
+        time.sleep(0.01)
+    raise AssertionError("memory is pinned still")
 
 
 def array_at(address, dtype, *shape):

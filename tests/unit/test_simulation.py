@@ -61,6 +61,35 @@ def test_state_of_the_markets_is_the_state_without_the_books(engine):
         np.testing.assert_array_equal(array, state[name], err_msg=name)
 
 
+def test_arrays_of_the_state_are_written_to_those_of_the_caller(engine):
+    simulation = Simulation(5, **SMALL, engine=engine).step(20)
+    found = {"trades": np.zeros(5, np.int64), "last": np.zeros(10, np.int64)[5:]}
+    wait = simulation.send_market_state(found)
+    simulation.step(5)
+    wait()
+    expected = Simulation(5, **SMALL, engine=engine).step(20).market_state()
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "found, said",
+    [
+        ({"trade": np.zeros(5, np.int64)}, "unknown array of the state 'trade'.*'trades'"),
+        ({"bid": np.zeros(5, np.int64)}, "unknown array of the state 'bid'"),
+        (
+            {"trades": np.zeros(5)},
+            r"array for trades is float64 \(5,\); .* contiguous int64 \(5,\)",
+        ),
+        ({"trades": np.zeros(6, np.int64)}, r"array for trades is int64 \(6,\)"),
+        ({"trades": np.zeros(10, np.int64)[::2]}, r"array for trades is int64 \(5,\); .* contig"),
+    ],
+)
+def test_arrays_that_cannot_be_written_to_are_refused(found, said):
+    with pytest.raises(ParameterError, match=said):
+        Simulation(5, **SMALL).send_market_state(found)
+
+
 def test_state_is_a_copy(engine):
     simulation = Simulation(5, **SMALL, engine=engine).step(5)
     state = simulation.state()

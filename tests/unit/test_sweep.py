@@ -6,11 +6,12 @@ import pickle
 import numpy as np
 import pytest
 import xarray as xr
+from emulated_gpu import EmulatedGpu, wait_for_nothing_pinned
 from emulated_gpu import emulated_gpus as emulated_gpus
 from tiny_measure import TinyMeasure
 
 import bookwarp as bw
-from bookwarp.engines import registry
+from bookwarp.engines import pinned, registry
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.sweeping import running
@@ -272,6 +273,51 @@ def test_what_is_wrong_is_said_before_any_work(given, said, monkeypatch):
         small({"momentum": [0.1]})
 
 
+# -- which markets run together
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 2, 3, 4, 5, 6, 7], [0, 2, 3, 6], [5], [1, 2, 3]])
+@pytest.mark.parametrize(
+    "swept",
+    [
+        {"max_qty": [1, 2, 3, 4]},
+        {"steps": [20, 30, 20, 30], "max_qty": [1, 2, 3, 4]},
+        {"steps": [20, 20, 30, 30], "maker": [0.1, 0.9, 0.9, 0.2]},
+    ],
+)
+@pytest.mark.parametrize("most", [1, 2, 5, 100])
+def test_markets_of_some_blocks_run_with_their_settings(numbers, swept, most, monkeypatch):
+    """In simulations of one group each, and with the replicas that they are."""
+    design = zipped(**swept, momentum=0.2, noise="rest", replicas=5)
+    fixed = {name: value for name, value in SMALL.items() if name not in swept}
+    plan = SweepPlan.of(design, TinyMeasure(), fixed, "nan", block=3)
+    assert plan.blocks.count == 8
+    machine = Machine.of("reference")
+    begun = []
+
+    def note(markets, *given, **named):
+        begun.append((markets, named))
+        return bw.Simulation(markets, *given, **named)
+
+    monkeypatch.setattr(Machine, "blocks_at_once", lambda *given: len(numbers))
+    monkeypatch.setattr(Machine, "markets_at_once", lambda *given: most)
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "Simulation", note)
+        with running_blocks(plan, numbers, machine) as blocks:
+            together = list(blocks)
+    assert all(markets <= most for markets, _ in begun)
+    wanted = [m for number in numbers for m in range(*plan.blocks.markets(number))]
+    wanted = [m for m in wanted if plan.settings.group_of[m // 5] >= 0]
+    assert sum(markets for markets, _ in begun) == len(wanted)
+    for block in together:
+        alone = run_block(plan, block.number, machine)
+        assert alone.exact_sha256 == block.exact_sha256
+        first, stop = plan.blocks.markets(block.number)
+        for name, array in block.results.items():
+            assert array.shape[0] == stop - first
+            np.testing.assert_array_equal(alone.results[name], array)
+
+
 # -- paths
 
 
@@ -320,6 +366,26 @@ def gpus(emulated_gpus, monkeypatch):
 
 def count_launches(gpus):
     return sum(len(gpu.launches) for gpu in gpus)
+
+
+@pytest.mark.parametrize("devices", [0, "all"])
+@pytest.mark.parametrize("out", [None, "here.zarr"])
+def test_nothing_is_pinned_after_a_sweep_or_an_error(gpus, out, devices, tmp_path, monkeypatch):
+    monkeypatch.setattr(pinned, "_LEAST_BYTES", 1)
+    given = {"engine": "cuda", "devices": devices, "block_markets": 4}
+    given |= {"out": out and tmp_path / out}
+    pin = EmulatedGpu.pin
+    held = []
+    monkeypatch.setattr(
+        EmulatedGpu, "pin", lambda gpu, array: held.append(array.nbytes) or pin(gpu, array)
+    )
+    small(**given).close()
+    assert held
+    monkeypatch.setattr(EmulatedGpu, "launch", None)
+    if out is None:
+        with pytest.raises(TypeError):
+            small(**given)
+    wait_for_nothing_pinned()
 
 
 def test_all_settings_of_one_shape_run_in_one_launch(gpus, dataset):

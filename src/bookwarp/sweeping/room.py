@@ -43,7 +43,10 @@ class Room:
                 self._pinned = Pinned(device, arrays, self._machine.threads)
 
     def done(self, markets: int) -> None:
-        """Note that there are the results of some more markets; of all, no GPU is to write here."""
+        """Note that there are the results of some more markets.
+
+        When there are those of all, the memory is unpinned, beside whatever is done with them.
+        """
         with self._lock:
             self._left -= markets
             if self._left == 0 and self._pinned is not None:
