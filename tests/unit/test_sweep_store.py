@@ -308,7 +308,7 @@ def test_a_disk_that_is_full_at_the_start_leaves_nothing(tmp_path, monkeypatch):
     def fail(*given, **named):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("zarr.create_group", fail)
+    monkeypatch.setattr("zarr.create_hierarchy", fail)
     with pytest.raises(StoreError, match=r"full\.zarr cannot be written: the disk is full"):
         stored(tmp_path / "full.zarr")
     assert list(tmp_path.iterdir()) == []
