@@ -113,6 +113,16 @@ def test_room_that_is_let_go_is_not_pinned():
     assert not PINNED
 
 
+@pytest.mark.parametrize("memory, pins", [(2 * 6 * 48, True), (2 * 6 * 48 - 1, False)])
+def test_room_is_pinned_only_if_it_is_a_part_of_the_memory(memory, pins):
+    room = Room(PLAN, 6, Machine("cuda", 1, (0,), memory, 10**9))
+    assert PLAN.market_nbytes == 48
+    room.prepare()
+    assert bool(PINNED) == pins
+    room.done(6)
+    wait_for_nothing_pinned()
+
+
 def test_room_for_cores_is_not_pinned():
     room = Room(PLAN, 6, Machine("cpu", 2, (), 10**9, 0))
     room.prepare()

@@ -10,6 +10,9 @@ from bookwarp.engines.pinned import Pinned, new_array
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import SweepPlan
 
+_PINNED_SHARE = 0.5
+"""Of the memory that may be used: other programs cannot have what is pinned."""
+
 
 class Room:
     """Memory for the results of some markets, which is written to after `prepare`.
@@ -38,7 +41,7 @@ class Room:
         To pin memory takes less than most simulations: it is best done while one runs.
         """
         with self._lock:
-            if self._machine.devices and self._pinned is None:
+            if self._pinned is None and self._may_be_pinned():
                 arrays, device = self.results.values(), self._machine.devices[0]
                 self._pinned = Pinned(device, arrays, self._machine.threads)
 
@@ -53,3 +56,7 @@ class Room:
                 beside = ThreadPoolExecutor(1)
                 beside.submit(self._pinned.release)
                 beside.shutdown(wait=False)
+
+    def _may_be_pinned(self) -> bool:
+        nbytes = sum(array.nbytes for array in self.results.values())
+        return bool(self._machine.devices) and nbytes <= _PINNED_SHARE * self._machine.memory
