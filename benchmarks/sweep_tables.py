@@ -12,11 +12,18 @@ Row = dict[str, Any]
 
 
 def rates(rows: Iterable[Row]) -> str:
-    """Return how long the simulation alone takes, and the sweep in memory and into a store."""
+    """Return how long the simulation alone takes, and the sweep in memory and into a store.
+
+    Of several rows of one sweep on as many GPUs, or threads, of a kind the newest is shown.
+    """
     heads = ["engine", "settings", "replicas", "agents", "steps", "simulation alone (s)"]
-    heads += ["in memory (s)", "of it", "into a store (s)", "of it"]
+    heads += ["in memory (s)", "of it", "into a store (s)", "of it", "commit"]
+    newest: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        if row["kind"] == "sweep rate":
+            newest[_size(row)] = max(newest.get(_size(row), row), row, key=_time)
     body = []
-    for row in sorted((row for row in rows if row["kind"] == "sweep rate"), key=_size):
+    for row in sorted(newest.values(), key=_size):
         where = f"{row['cpu']}, {row['threads'] or row['cores']} threads"
         if "gpu" in row:
             count = len(row["devices"] or [0])
@@ -29,9 +36,17 @@ def rates(rows: Iterable[Row]) -> str:
                 f"{row[f'{kept}_s']['median']:.2f}",
                 f"{row[f'{kept}_over_bare']['median']:.2f}",
             ]
-        body.append(line)
+        body.append([*line, f"`{row['commit'][:10]}`"])
     return markdown(heads, body, right=tuple(range(1, len(heads))))
 
 
 def _size(row: Row) -> tuple[Any, ...]:
-    return row["engine"], row["settings"], len(row.get("devices") or [0])
+    sizes = row["replicas"], row["agents"], row["steps"]
+    if "gpu" in row:
+        return row["engine"], row["settings"], len(row["devices"] or [0]), *sizes, row["gpu"]
+    threads = row["threads"] or row["cores"]
+    return row["engine"], row["settings"], threads, *sizes, row["cpu"]
+
+
+def _time(row: Row) -> str:
+    return str(row["time"])

@@ -16,6 +16,8 @@ def spread(median):
 
 ROW = {
     "kind": "sweep rate",
+    "time": "2026-12-01T00:00:00+00:00",
+    "commit": "0123456789abcdef",
     "engine": "cpu",
     "cpu": "A processor",
     "threads": 3,
@@ -38,11 +40,19 @@ def test_sweep_stands_beside_its_simulation():
     lines = [line.strip("| ").split(" | ") for line in table.splitlines()]
     assert lines[2] == [
         *("`cpu`, A processor, 3 threads", "100", "64", "256", "1000"),
-        *("2.00", "2.50", "1.26", "3.00", "1.51"),
+        *("2.00", "2.50", "1.26", "3.00", "1.51", "`0123456789`"),
     ]
     assert lines[3][0] == "`cuda`, A GPU"
     assert lines[4][0] == "`cuda`, 2 A GPU"
     assert len(lines) == 5
+
+
+def test_the_newest_row_of_a_sweep_is_shown():
+    old = ROW | {"time": "2026-11-30T00:00:00+00:00", "bare_s": spread(9.0)}
+    more = old | {"threads": 4}
+    for rows in ([old, ROW, more], [more, ROW, old]):
+        lines = sweep_tables.rates(rows).splitlines()
+        assert [line.split(" | ")[5] for line in lines[2:]] == ["2.00", "9.00"]
 
 
 def test_nothing_measured_is_said():
