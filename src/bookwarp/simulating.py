@@ -61,9 +61,9 @@ def simulate(
         markets, agents, levels, steps, seed, open_price, open_depth, mix, agent_types, max_qty,
             noise_spread, market_order_prob, maker_half_spread, clearing_interval, parent_qty,
             parent_side, parent_start, parent_horizon, schedule, volume_profile, volume_share,
-            stream, window, market_ids, engine, threads, devices, cuda_stream, keep_on_device,
-            record, record_every, depth_ticks, book_markets, tape_markets, tape_steps, memory_limit:
-            as for `Simulation`.
+            stream, window, market_ids, market_settings, engine, threads, devices, cuda_stream,
+            keep_on_device, record, record_every, depth_ticks, book_markets, tape_markets,
+            tape_steps, memory_limit: as for `Simulation`.
         progress: True for a bar on stderr, or a function of (steps done, steps wanted).
         checkpoint: file to leave behind when the run is interrupted, and every
             `checkpoint_every` seconds before; `Simulation.resume` goes on from it.

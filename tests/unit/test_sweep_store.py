@@ -288,6 +288,13 @@ def test_a_full_disk_is_said_and_the_sweep_goes_on_when_there_is_room(
     assert contents(path) == contents(whole)
 
 
+def test_a_system_that_writes_a_part_of_a_file_is_asked_again(tmp_path, whole, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:100]))
+    stored(tmp_path / "here.zarr")
+    assert contents(tmp_path / "here.zarr") == contents(whole)
+
+
 def test_a_disk_that_is_full_at_the_very_end_leaves_a_store_that_can_be_read(
     copy, whole, monkeypatch
 ):
