@@ -388,6 +388,32 @@ def test_nothing_is_pinned_after_a_sweep_or_an_error(gpus, out, devices, tmp_pat
     wait_for_nothing_pinned()
 
 
+def test_exact_results_are_there_before_their_memory_is_let_go(gpus, monkeypatch):
+    """Also where the measure has taken nothing that came after them."""
+
+    class Idle(TinyMeasure):
+        def of_simulation(self, simulation):
+            markets = simulation.auction.markets
+            return {"mean_price": np.zeros(markets), "mean_move": np.zeros((markets, 2))}
+
+    monkeypatch.setattr(pinned, "_LEAST_BYTES", 1)
+    monkeypatch.setattr(running._Batch, "finish", lambda batch: iter(()))
+    unpin, sent = EmulatedGpu.unpin, []
+
+    def note(gpu, array):
+        sent.extend(len(other.sent) for other in gpus)
+        unpin(gpu, array)
+
+    monkeypatch.setattr(EmulatedGpu, "unpin", note)
+    plan = SweepPlan.of(DESIGN, Idle(), SMALL, block=4)
+    machine = Machine.of("cuda", devices=[0, 1])
+    with running_blocks(plan, range(plan.blocks.count), machine) as blocks:
+        assert list(blocks) == []
+    wait_for_nothing_pinned()
+    assert len(sent) == len(gpus) * (2 + len(EXACT))
+    assert not any(sent)
+
+
 def test_all_settings_of_one_shape_run_in_one_launch(gpus, dataset):
     found = small(engine="cuda", block_markets=4)
     assert count_launches(gpus) == 1

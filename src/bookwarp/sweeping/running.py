@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,15 @@ import numpy as np
 from bookwarp.measures.protocol import fill
 from bookwarp.simulation import Simulation
 from bookwarp.sweeping.machine import Machine
+from bookwarp.sweeping.markets import (
+    Numbers,
+    by_group,
+    chosen,
+    cut,
+    index,
+    join,
+    settings_of,
+)
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
 from bookwarp.sweeping.room import Room
 from bookwarp.sweeping.settings import Group
@@ -24,8 +33,8 @@ Report = Callable[[int], None]
 TakeRoom = Callable[[list[int]], tuple[Room, slice]]
 """Returns memory for the results of blocks, one after the other, and which part of it is theirs."""
 
-Numbers = range | np.ndarray
-"""Of markets or rows, increasing: a range where none is left out, else int64."""
+Wait = Callable[[], None]
+"""Returns when something is there."""
 
 _HEADER = b"bookwarp sweep block 1\n"
 _BATCHES = 2
@@ -124,15 +133,10 @@ class _Lanes:
         self._next = 0
 
     def cut(self, rows: Numbers, most: int) -> list[Numbers]:
-        """Return rows in parts of at most `most`, as equal as can be, on all GPUs as many of them.
-
-        They are ranges where they can be.
-        """
+        """Return rows in parts of at most `most`, on all GPUs as many of them."""
         lanes = len(self._pools)
         count = -(-len(rows) // most)
-        parts = min(len(rows), -(-count // lanes) * lanes)
-        edges = [len(rows) * part // parts for part in range(parts + 1)]
-        return [_as_range(rows[first:stop]) for first, stop in pairwise(edges)]
+        return cut(rows, min(len(rows), -(-count // lanes) * lanes))
 
     def submit(self, work: Callable[[int | None], int]) -> Future[int]:
         """Let the next GPU in turn, or a core, do some work; it is told which GPU it is for."""
@@ -161,27 +165,24 @@ class _Batch:
         self._plan, self._numbers, self._report = plan, numbers, report
         ranges = [plan.blocks.markets(number) for number in numbers]
         self._edges = [0, *accumulate(stop - first for first, stop in ranges)]
-        together = all(stop == first for (_, stop), (first, _) in pairwise(ranges))
-        markets: Numbers = range(ranges[0][0], ranges[-1][1])
-        if not together:
-            markets = np.concatenate([np.arange(*each) for each in ranges])
+        markets = join(ranges)
         self._room, place = room(numbers)
         self._results = {name: array[place] for name, array in self._room.results.items()}
         within = [slice(*plan.paths.within(*each)) for each in ranges]
         self._path_markets = np.concatenate([plan.paths.markets[each] for each in within])
         self._paths = np.full((len(self._path_markets), plan.paths.steps), NO_VALUE, np.int64)
         self._running: list[Future[int]] = []
-        self._known: list[Future[Callable[[], None]]] = []
+        self._known: list[Future[Wait]] = []
         left = len(markets)
-        for group, rows in _by_group(plan, markets):
+        for group, rows in by_group(plan, markets):
             left -= len(rows)
             for part in lanes.cut(rows, machine.markets_at_once(plan, group)):
-                known: Future[Callable[[], None]] = Future()
-                own = _of(markets, part)
+                known: Future[Wait] = Future()
+                own = chosen(markets, part)
                 work = partial(self._measure, group, own, part, machine, known)
                 self._running.append(lanes.submit(work))
                 self._known.append(known)
-        for group, rows in _by_group(plan, self._path_markets):
+        for group, rows in by_group(plan, self._path_markets):
             work = partial(self._follow, group, rows, machine)
             self._running.append(lanes.submit(work))
         if left:
@@ -220,7 +221,7 @@ class _Batch:
         markets: Numbers,
         rows: Numbers,
         machine: Machine,
-        known: "Future[Callable[[], None]]",
+        known: Future[Wait],
         device: int | None,
     ) -> int:
         """Run some markets of a group and put what is measured into `rows` of the results.
@@ -239,17 +240,19 @@ class _Batch:
             known.set_exception(error)
             raise
         known.set_result(exact)
-        fill(plan.measure, simulation, self._results, _index(rows))
+        fill(plan.measure, simulation, self._results, index(rows))
+        # They are there already if the measure took anything from a GPU; the memory is let go now.
+        exact()
         self._room.done(len(markets))
         return int(len(markets) * group.shared["agents"] * group.shared["steps"])
 
-    def _send_exact(self, simulation: Simulation, rows: Numbers) -> Callable[[], None]:
+    def _send_exact(self, simulation: Simulation, rows: Numbers) -> Wait:
         """Start to put the exact results of a simulation into `rows` of the results.
 
         Returns:
             What waits until they are there.
         """
-        own = {name: self._results[name][_index(rows)] for name in self._plan.exact}
+        own = {name: self._results[name][index(rows)] for name in self._plan.exact}
         sources = {name: source for name, (source, _, _) in self._plan.exact.items()}
         there = simulation.market_state_names
         wait = simulation.send_market_state(
@@ -269,10 +272,10 @@ class _Batch:
 
     def _follow(self, group: Group, rows: Numbers, machine: Machine, device: int | None) -> int:
         """Run chosen markets of a group for their prices, which need no measure."""
-        markets, steps = self._path_markets[_index(rows)], group.shared["steps"]
+        markets, steps = self._path_markets[index(rows)], group.shared["steps"]
         simulation = _simulation(self._plan, group, markets, machine, device, ("last",), 1)
         simulation.step(steps, in_pieces=False)
-        self._paths[_index(rows), :steps] = simulation.history["last"].T
+        self._paths[index(rows), :steps] = simulation.history["last"].T
         return 0
 
 
@@ -286,7 +289,7 @@ def _simulation(
     every: int,
 ) -> Simulation:
     """Return the simulation of some markets of a group; replica r draws as market r."""
-    setting, number, replica = _settings_of(markets, plan.design.replicas)
+    setting, number, replica = settings_of(markets, plan.design.replicas)
     # On cores every simulation has one; on GPUs they take in what is measured there.
     how: dict[str, Any] = {"threads": 1}
     if device is not None:
@@ -303,60 +306,3 @@ def _simulation(
         memory_limit=machine.memory,
         **how,
     )
-
-
-def _as_range(numbers: Numbers) -> Numbers:
-    """Return increasing numbers as a range, if none is left out between them."""
-    first, stop = int(numbers[0]), int(numbers[-1]) + 1
-    return range(first, stop) if stop - first == len(numbers) else numbers
-
-
-def _index(rows: Numbers) -> slice | np.ndarray:
-    """Return rows as what an array is indexed by: a slice of it is a view."""
-    return slice(rows.start, rows.stop) if isinstance(rows, range) else rows
-
-
-def _of(numbers: Numbers, rows: Numbers) -> Numbers:
-    """Return some of the numbers."""
-    if isinstance(rows, range):
-        return numbers[rows.start : rows.stop]
-    return np.asarray(numbers)[rows]
-
-
-def _settings_of(markets: Numbers, replicas: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the settings that some markets have, as `Simulation` wants them.
-
-    Args:
-        markets: increasing.
-        replicas: of every setting.
-
-    Returns:
-        The settings, int64 [entry]; which of them each market has; and which replica it is.
-    """
-    if isinstance(markets, range):
-        low, high = markets.start // replicas, -(-markets.stop // replicas)
-        own = slice(markets.start - low * replicas, markets.stop - low * replicas)
-        number = np.repeat(np.arange(high - low), replicas)[own]
-        return np.arange(low, high), number, np.tile(np.arange(replicas), high - low)[own]
-    setting = markets // replicas
-    first = np.flatnonzero(np.diff(setting, prepend=-1))
-    number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
-    return setting[first], number, markets - setting * replicas
-
-
-def _by_group(plan: SweepPlan, markets: Numbers) -> Iterator[tuple[Group, Numbers]]:
-    """Yield every group that has some of the markets, and which entries of `markets` they are."""
-    if len(markets) == 0:
-        return
-    replicas, groups = plan.design.replicas, plan.settings.groups
-    if isinstance(markets, range):
-        here = plan.settings.group_of[markets.start // replicas : -(-markets.stop // replicas)]
-        if here[0] >= 0 and (here == here[0]).all():
-            yield groups[here[0]], range(len(markets))
-            return
-    number = plan.settings.group_of[np.asarray(markets) // replicas]
-    order = np.argsort(number, kind="stable")
-    edges = np.searchsorted(number[order], np.arange(len(groups) + 1))
-    for group, first, stop in zip(groups, edges[:-1], edges[1:], strict=True):
-        if first < stop:
-            yield group, order[first:stop]
