@@ -71,6 +71,7 @@ class CudaFacts:
         finally:
             # Nothing is copied to arrays any longer that the caller may let go.
             self._gpu.finish_fetches()
+        # Behind the last market is what was in the memory before.
         again[-1, :, self.markets - (len(again) - 1) * self._piece :] = 0
         marked = np.zeros((len(self._groups), again[:, 0].size), bool)
         if np.count_nonzero(flags.view(bool)):
@@ -108,12 +109,8 @@ class CudaFacts:
         facts, sums = self._layout.nbytes, self._sums.piece_nbytes
         wanted = self._pieces(self.markets)
         together = max(1, min(_PIECES_TOGETHER, wanted, room // (sums + facts)))
-        fit = (room - together * sums) // facts
-        return together, together * max(1, min(self._up(wanted, together), fit // together))
-
-    @staticmethod
-    def _up(count: int, parts: int) -> int:
-        return -(-count // parts)
+        times = min(-(-wanted // together), (room - together * sums) // facts // together)
+        return together, together * max(1, times)
 
     def _launch(self, group: str, count: int, sums: int, facts: int, limits: int) -> None:
         place, again = self._layout.places_of(group)
