@@ -21,11 +21,11 @@ SHA256_BYTES = 32
 
 def create_store(path: Path, plan: SweepPlan, variables: Mapping[str, Variable]) -> None:
     """Write a store without any block."""
-    # All metadata at once: an array after the other takes three times as long.
+    # All metadata at once, and in memory first: an array after the other takes four times as long.
     from zarr import Array, create_hierarchy
     from zarr.core.group import ConsolidatedMetadata, GroupMetadata
     from zarr.core.metadata import ArrayV3Metadata
-    from zarr.storage import LocalStore
+    from zarr.storage import MemoryStore
 
     found = coordinates(plan)
     wanted = {**variables, MARKERS: _marker_variable(plan)}
@@ -36,9 +36,14 @@ def create_store(path: Path, plan: SweepPlan, variables: Mapping[str, Variable])
         # Every reader of ours and of xarray's takes it; others list the folders instead.
         consolidated_metadata=ConsolidatedMetadata(metadata=dict(sorted(arrays.items()))),
     )
-    for name, made in create_hierarchy(store=LocalStore(path), nodes={"": root, **arrays}):
+    files: dict[str, Any] = {}
+    for name, made in create_hierarchy(store=MemoryStore(files), nodes={"": root, **arrays}):
         if isinstance(made, Array) and name in found:
             made[...] = found[name][1]
+    for name, content in files.items():
+        file = path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.to_bytes())
 
 
 def _coordinate_variable(dims: tuple[str, ...], values: np.ndarray, said: Any) -> Variable:
