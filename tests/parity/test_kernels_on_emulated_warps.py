@@ -77,6 +77,26 @@ def test_depths_agree_however_far_they_reach(warps, depth_ticks):
     assert find_difference(*done[0], *done[1]) is None
 
 
+@pytest.mark.parametrize("side", ["bid", "ask"])
+def test_depths_agree_where_a_side_is_beyond_what_a_warp_holds(warps, side):
+    """No run leaves such a book, but one that is set between two auctions may have it."""
+    auction, steps = build("fixed", "default", "all", levels=96, steps=4, clearing_interval=5)
+    plan = RecordPlan.of(auction, ("bid_depth", "ask_depth"), depth_ticks=3)
+    done = []
+    for engine in (ReferenceEngine, CudaEngine):
+        running, rows = engine(auction, plan), plan.allocate(auction, steps)
+        state = running.read_state()
+        lots = {name: np.zeros_like(state.bid) for name in ("bid", "ask")}
+        far = slice(85, 95) if side == "bid" else slice(2, 12)
+        lots[side][:, far] = 1 + np.arange(10)
+        running.write_state(replace(state, **lots))
+        running.run(steps, rows)
+        running.wait()
+        done.append((running.read_state(), rows))
+    assert find_difference(*done[0], *done[1]) is None
+    assert done[0][1][f"{side}_depth"].all()
+
+
 @pytest.mark.parametrize("corner", ["levels 15", "a side runs out near an edge", "no depth"])
 def test_depths_agree_at_corners(warps, corner):
     auction, steps = build("following", "default", "default", **CORNERS[corner])
