@@ -321,6 +321,16 @@ def test_a_disk_that_is_full_at_the_start_leaves_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_store_that_somebody_else_has_made_meanwhile_is_left_alone(tmp_path, whole):
+    """Whatever it is: it was not looked at."""
+    path = tmp_path / "here.zarr"
+    store = SweepStore(path, SweepPlan.of(grid(max_qty=[1]), TinyMeasure(), {"steps": 9}))
+    stored(path)
+    with pytest.raises(StoreError, match=r"here\.zarr.* exists"):
+        store.prepare()
+    assert contents(path) == contents(whole)
+
+
 def test_a_folder_that_cannot_be_written_to_is_said_before_any_run(
     closed_folder, tmp_path, monkeypatch
 ):

@@ -75,7 +75,8 @@ class SweepStore:
         self.path, self.plan = path, plan
         self._variables = result_variables(plan) | path_variable(plan)
         self._token, self._made = secrets.token_hex(8), count()
-        if path.exists():
+        self._is_new = not path.exists()
+        if not self._is_new:
             refuse_other(path, plan)
         elif create:
             check_folder(path)
@@ -85,14 +86,15 @@ class SweepStore:
     def prepare(self) -> None:
         """Make the store if there is nothing; before the first `write`.
 
-        It takes a tenth of a second, in which the first blocks may run already.
+        It takes some hundredths of a second, in which the first blocks may run already.
 
         Raises:
-            StoreError: nothing can be written there.
+            StoreError: nothing can be written there, or somebody else has made something meanwhile.
         """
-        if not self.path.exists():
+        if self._is_new:
             with written_whole(self.path, overwrite=False) as temporary:
                 create_store(temporary, self.plan, self._variables)
+            self._is_new = False
 
     def missing(self, numbers: Sequence[int] | None = None) -> list[int]:
         """Return which of the blocks are not in the store, or not as they were written.
@@ -103,7 +105,7 @@ class SweepStore:
         Cost: all that is in the store of them is read.
         """
         looked_at = range(self.plan.blocks.count) if numbers is None else numbers
-        if not self.path.exists():
+        if self._is_new:
             return list(looked_at)
         with ThreadPoolExecutor(_READERS) as pool:
             whole = pool.map(self._is_whole, looked_at)

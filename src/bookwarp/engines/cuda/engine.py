@@ -18,10 +18,7 @@ from bookwarp.engines.cuda.kernel_key import (
     choose_key,
     largest_orders,
 )
-from bookwarp.engines.cuda.layout import (
-    WAITING_SIDES,
-    read_out_state,
-)
+from bookwarp.engines.cuda.layout import WAITING_SIDES, read_out_state
 from bookwarp.engines.cuda.part import Part, part_nbytes
 from bookwarp.engines.cuda.slices import split_markets
 from bookwarp.engines.cuda.tuned import recall_choice
