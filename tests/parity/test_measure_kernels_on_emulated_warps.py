@@ -14,7 +14,7 @@ from bookwarp.engines.cuda.measures import facts, sums
 from bookwarp.engines.cuda.measures.columns import read_columns
 from bookwarp.engines.cuda.measures.facts import CudaFacts
 from bookwarp.engines.cuda.measures.layout import FactLayout, entries_of
-from bookwarp.spec.errors import EngineError
+from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.exact_sums import exact_markets
 from bookwarp.spec.measure_facts import FACTS, USES
 from bookwarp.spec.measure_sums import SUMS, sum_shapes
@@ -148,6 +148,13 @@ def test_nothing_is_copied_any_longer_when_a_gpu_fails(monkeypatch):
     with pytest.raises(EngineError, match="the GPU failed"):
         gather(source, ("prices",))
     assert gpu.rows_fetching == []
+
+
+def test_arrays_that_a_gpu_cannot_copy_to_are_refused():
+    source = CudaFacts(on_device(MeasuringGpu(), random_rows(15, 3)), ("prices",), 1)
+    found = {name: np.zeros(6)[::2] for name in FACTS["prices"]}
+    with pytest.raises(ParameterError, match="the array for .* must be contiguous"):
+        source.bring(found)
 
 
 def test_memory_of_sums_and_facts_is_given_back():

@@ -44,6 +44,7 @@ class DeviceFacts(Protocol):
 
         Raises:
             EngineError: a GPU failed, or has no memory left for sums and facts.
+            ParameterError: an array is not contiguous.
         """
 
 

@@ -10,6 +10,7 @@ from bookwarp.engines.cuda.gpu import Fetch, Memory
 from bookwarp.engines.cuda.measures.compile import load_kernels
 from bookwarp.engines.cuda.measures.layout import FactLayout, lay_out_limits
 from bookwarp.engines.cuda.measures.sums import CudaSums
+from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.measure_facts import USES, blocks_of
 
 _PIECES_TOGETHER = 16
@@ -43,6 +44,9 @@ class CudaFacts:
 
     def bring(self, found: Mapping[str, np.ndarray]) -> np.ndarray:
         """Make all facts and copy them to arrays, as `DeviceFacts` says."""
+        for name in self._layout.places:
+            if not found[name].flags.c_contiguous:
+                raise ParameterError(f"the array for {name} must be contiguous")
         together, at_once = self._choose_pieces()
         # First of all, for it takes milliseconds in which the GPU may still be at the steps.
         size = len(self._groups) * self._piece
