@@ -303,7 +303,8 @@ class Simulation:
         are pinned, this does not wait for them, and other work may follow.
 
         Args:
-            found: names of `market_state`, contiguous arrays int64 [market].
+            found: names of `market_state`, contiguous arrays int64 [market], which have to stay
+                until then.
 
         Returns:
             What waits until the arrays are written.

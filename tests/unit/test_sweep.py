@@ -2,11 +2,12 @@
 
 import hashlib
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import xarray as xr
-from emulated_gpu import EmulatedGpu, wait_for_nothing_pinned
+from emulated_gpu import PINNED, EmulatedGpu, wait_for_nothing_pinned
 from emulated_gpu import emulated_gpus as emulated_gpus
 from tiny_measure import TinyMeasure
 
@@ -381,23 +382,34 @@ def test_nothing_is_pinned_after_a_sweep_or_an_error(gpus, out, devices, tmp_pat
     )
     small(**given).close()
     assert held
-    monkeypatch.setattr(EmulatedGpu, "launch", None)
-    if out is None:
-        with pytest.raises(TypeError):
-            small(**given)
     wait_for_nothing_pinned()
+    if out is None:
+        monkeypatch.setattr(EmulatedGpu, "send", None)
+        held.clear()
+        with pytest.raises(TypeError) as caught:
+            small(**given)
+        # However long the error is kept, and all that it knows.
+        assert held
+        assert not PINNED
+        assert caught.tb is not None
 
 
-def test_exact_results_are_there_before_their_memory_is_let_go(gpus, monkeypatch):
-    """Also where the measure has taken nothing that came after them."""
+@pytest.mark.parametrize("fails", [False, True])
+def test_exact_results_are_there_before_their_memory_is_let_go(gpus, fails, monkeypatch):
+    """Also where the measure has taken nothing that came after them, or has failed."""
 
     class Idle(TinyMeasure):
         def of_simulation(self, simulation):
+            if fails:
+                raise ZeroDivisionError
             markets = simulation.auction.markets
             return {"mean_price": np.zeros(markets), "mean_move": np.zeros((markets, 2))}
 
     monkeypatch.setattr(pinned, "_LEAST_BYTES", 1)
-    monkeypatch.setattr(running._Batch, "finish", lambda batch: iter(()))
+    # Nobody else waits for them.
+    monkeypatch.setattr(
+        running._Batch, "finish", lambda batch: (work.result() for work in batch._running)
+    )
     unpin, sent = EmulatedGpu.unpin, []
 
     def note(gpu, array):
@@ -407,8 +419,9 @@ def test_exact_results_are_there_before_their_memory_is_let_go(gpus, monkeypatch
     monkeypatch.setattr(EmulatedGpu, "unpin", note)
     plan = SweepPlan.of(DESIGN, Idle(), SMALL, block=4)
     machine = Machine.of("cuda", devices=[0, 1])
-    with running_blocks(plan, range(plan.blocks.count), machine) as blocks:
-        assert list(blocks) == []
+    failure = pytest.raises(ZeroDivisionError) if fails else nullcontext()
+    with failure, running_blocks(plan, range(plan.blocks.count), machine) as blocks:
+        assert len(list(blocks)) == 2
     wait_for_nothing_pinned()
     assert len(sent) == len(gpus) * (2 + len(EXACT))
     assert not any(sent)

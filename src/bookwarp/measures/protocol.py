@@ -15,9 +15,6 @@ from bookwarp.measures.recording import device_parts
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
 
-Found = dict[str, np.ndarray]
-"""What a measure gives, float64 [market, ...] by name."""
-
 
 @dataclass(frozen=True, eq=False)
 class Output:
@@ -109,7 +106,9 @@ def fill(
         found[name][rows] = array
 
 
-def filled(measure: Fills, outputs: Mapping[str, Output], simulation: Simulation) -> Found:
+def filled(
+    measure: Fills, outputs: Mapping[str, Output], simulation: Simulation
+) -> dict[str, np.ndarray]:
     """Return what `Measure.of_simulation` does, by `Fills.fill`.
 
     Args:

@@ -12,14 +12,14 @@ Numbers = range | np.ndarray
 """Of markets or rows, increasing: a range where none is left out, else int64."""
 
 
-def join(ranges: list[tuple[int, int]]) -> Numbers:
+def join_ranges(ranges: list[tuple[int, int]]) -> Numbers:
     """Return the numbers of half-open ranges, one after the other."""
     if all(stop == first for (_, stop), (first, _) in pairwise(ranges)):
         return range(ranges[0][0], ranges[-1][1])
     return np.concatenate([np.arange(*each) for each in ranges])
 
 
-def cut(numbers: Numbers, parts: int) -> list[Numbers]:
+def cut_evenly(numbers: Numbers, parts: int) -> list[Numbers]:
     """Return the numbers in parts, as equal as can be, each as a range where it can be."""
     edges = [len(numbers) * part // parts for part in range(parts + 1)]
     return [_as_range(numbers[first:stop]) for first, stop in pairwise(edges)]
@@ -31,12 +31,12 @@ def _as_range(numbers: Numbers) -> Numbers:
     return range(first, stop) if stop - first == len(numbers) else numbers
 
 
-def index(rows: Numbers) -> slice | np.ndarray:
+def as_index(rows: Numbers) -> slice | np.ndarray:
     """Return rows as what an array is indexed by: a slice of it is a view."""
     return slice(rows.start, rows.stop) if isinstance(rows, range) else rows
 
 
-def chosen(numbers: Numbers, rows: Numbers) -> Numbers:
+def pick(numbers: Numbers, rows: Numbers) -> Numbers:
     """Return some of the numbers."""
     if isinstance(rows, range):
         return numbers[rows.start : rows.stop]

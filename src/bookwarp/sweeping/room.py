@@ -57,6 +57,14 @@ class Room:
                 beside.submit(self._pinned.release)
                 beside.shutdown(wait=False)
 
+    def let_go(self) -> None:
+        """Unpin the memory, whatever is there: nothing is copied to it any longer.
+
+        An error may keep it for as long as it is looked at.
+        """
+        if self._pinned is not None:
+            self._pinned.release()
+
     def _may_be_pinned(self) -> bool:
         nbytes = sum(array.nbytes for array in self.results.values())
         return bool(self._machine.devices) and nbytes <= _PINNED_SHARE * self._machine.memory

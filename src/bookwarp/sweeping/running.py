@@ -17,11 +17,11 @@ from bookwarp.simulation import Simulation
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.markets import (
     Numbers,
+    as_index,
     by_group,
-    chosen,
-    cut,
-    index,
-    join,
+    cut_evenly,
+    join_ranges,
+    pick,
     settings_of,
 )
 from bookwarp.sweeping.plan import NO_VALUE, SweepPlan
@@ -115,6 +115,8 @@ def running_blocks(
         yield blocks()
     finally:
         lanes.shutdown()
+        for batch in begun:
+            batch.let_go()
 
 
 def _new_room(plan: SweepPlan, machine: Machine, numbers: list[int]) -> tuple[Room, slice]:
@@ -136,7 +138,7 @@ class _Lanes:
         """Return rows in parts of at most `most`, on all GPUs as many of them."""
         lanes = len(self._pools)
         count = -(-len(rows) // most)
-        return cut(rows, min(len(rows), -(-count // lanes) * lanes))
+        return cut_evenly(rows, min(len(rows), -(-count // lanes) * lanes))
 
     def submit(self, work: Callable[[int | None], int]) -> Future[int]:
         """Let the next GPU in turn, or a core, do some work; it is told which GPU it is for."""
@@ -165,7 +167,7 @@ class _Batch:
         self._plan, self._numbers, self._report = plan, numbers, report
         ranges = [plan.blocks.markets(number) for number in numbers]
         self._edges = [0, *accumulate(stop - first for first, stop in ranges)]
-        markets = join(ranges)
+        markets = join_ranges(ranges)
         self._room, place = room(numbers)
         self._results = {name: array[place] for name, array in self._room.results.items()}
         within = [slice(*plan.paths.within(*each)) for each in ranges]
@@ -178,7 +180,7 @@ class _Batch:
             left -= len(rows)
             for part in lanes.cut(rows, machine.markets_at_once(plan, group)):
                 known: Future[Wait] = Future()
-                own = chosen(markets, part)
+                own = pick(markets, part)
                 work = partial(self._measure, group, own, part, machine, known)
                 self._running.append(lanes.submit(work))
                 self._known.append(known)
@@ -206,6 +208,10 @@ class _Batch:
         for number, (first, stop), exact in zip(self._numbers, edges, hashes, strict=True):
             own = slice(*np.searchsorted(self._path_markets, self._plan.blocks.markets(number)))
             yield Block(number, self._results, slice(first, stop), self._paths[own], exact)
+
+    def let_go(self) -> None:
+        """Give up what is not done, once nobody works on it any longer."""
+        self._room.let_go()
 
     def _hash_exact(self, first: int, stop: int) -> bytes:
         hasher = hashlib.sha256(_HEADER)
@@ -240,9 +246,11 @@ class _Batch:
             known.set_exception(error)
             raise
         known.set_result(exact)
-        fill(plan.measure, simulation, self._results, index(rows))
-        # They are there already if the measure took anything from a GPU; the memory is let go now.
-        exact()
+        try:
+            fill(plan.measure, simulation, self._results, as_index(rows))
+        finally:
+            # Nothing is copied any longer to memory that is let go next, whatever the measure did.
+            exact()
         self._room.done(len(markets))
         return int(len(markets) * group.shared["agents"] * group.shared["steps"])
 
@@ -252,7 +260,7 @@ class _Batch:
         Returns:
             What waits until they are there.
         """
-        own = {name: self._results[name][index(rows)] for name in self._plan.exact}
+        own = {name: self._results[name][as_index(rows)] for name in self._plan.exact}
         sources = {name: source for name, (source, _, _) in self._plan.exact.items()}
         there = simulation.market_state_names
         wait = simulation.send_market_state(
@@ -272,10 +280,10 @@ class _Batch:
 
     def _follow(self, group: Group, rows: Numbers, machine: Machine, device: int | None) -> int:
         """Run chosen markets of a group for their prices, which need no measure."""
-        markets, steps = self._path_markets[index(rows)], group.shared["steps"]
+        markets, steps = self._path_markets[as_index(rows)], group.shared["steps"]
         simulation = _simulation(self._plan, group, markets, machine, device, ("last",), 1)
         simulation.step(steps, in_pieces=False)
-        self._paths[index(rows), :steps] = simulation.history["last"].T
+        self._paths[as_index(rows), :steps] = simulation.history["last"].T
         return 0
 
 
