@@ -318,10 +318,14 @@ class Simulation:
                 raise ParameterError(
                     unknown_name("array of the state", name, self.market_state_names)
                 )
-            if array.shape != shape or array.dtype != np.int64 or not array.flags.c_contiguous:
+            if not isinstance(array, np.ndarray):
+                raise ParameterError(f"what is given for {name} must be an array of NumPy")
+            flags = array.flags
+            whole = flags.c_contiguous and flags.writeable
+            if array.shape != shape or array.dtype != np.int64 or not whole:
                 raise ParameterError(
                     f"the array for {name} is {array.dtype} {array.shape}; it must be contiguous "
-                    f"int64 {shape}"
+                    f"int64 {shape} that can be written to"
                 )
         if isinstance(self._engine, DeviceEngine):
             return self._engine.send_scalars(found)

@@ -91,6 +91,8 @@ def test_types_are_given_to_markets(engine):
     [
         ({"market_settings": [0, 1]}, r"market_settings has shape \(2,\); .* shape \(7,\)"),
         ({"market_settings": [-1] + [2] * 6}, "market_settings = -1 in market 0 is outside 0 .."),
+        ({"market_settings": [True] + [2] * 6}, "market_settings must hold integers, not bool"),
+        ({"market_ids": [True] + [2] * 6}, "market_ids must hold integers, not bool"),
         ({"market_settings": [0.5] * 7}, "market_settings must hold integers, not float64"),
         ({"market_settings": [1] * 7}, r"seed has shape \(3,\); .* one per setting, shape \(2,\)"),
         ({"max_qty": [1, 0, 2]}, "max_qty = 0 in setting 1 is outside 1 .."),

@@ -83,6 +83,8 @@ def test_arrays_of_the_state_are_written_to_those_of_the_caller(engine):
             r"array for trades is float64 \(5,\); .* contiguous int64",
         ),
         ({"trades": np.zeros(6, np.int64)}, r"array for trades is int64 \(6,\)"),
+        ({"trades": [0] * 5}, "what is given for trades must be an array of NumPy"),
+        ({"trades": np.frombuffer(bytes(40), np.int64)}, "that can be written to"),
         ({"trades": np.zeros(10, np.int64)[::2]}, r"array for trades is int64 \(5,\); .* contig"),
     ],
 )

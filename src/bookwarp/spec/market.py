@@ -278,7 +278,9 @@ def _check_numbers(parameter: Parameter, value: Any, markets: int) -> np.ndarray
     """Return a number for each market, int64 [market]; None if there are none."""
     if value is None:
         return None
-    numbers = np.atleast_1d(regular_array(parameter.name, value))
+    # A list is checked as it is: NumPy makes integers of what is true or false in it.
+    listed = isinstance(value, list | tuple)
+    numbers = value if listed else np.atleast_1d(regular_array(parameter.name, value))
     checked = check_value(parameter, numbers, markets)
     assert isinstance(checked, np.ndarray)
     return checked
