@@ -17,6 +17,7 @@ from bookwarp.spec.errors import EngineError, ParameterError, unknown_name
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.parameters import PARAMETERS, check_value
 from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.runs import Runs
 from bookwarp.spec.state import State, array_shapes
 from bookwarp.tape import order_tape
 
@@ -296,7 +297,9 @@ class Simulation:
         shapes = array_shapes(self.auction).items()
         return tuple(name for name, shape in shapes if len(shape) == 1)
 
-    def send_market_state(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    def send_market_state(
+        self, found: Mapping[str, np.ndarray], places: Runs | None = None
+    ) -> Callable[[], None]:
         """Start to write some of the arrays that `market_state` returns into the caller's.
 
         They are as they are after the steps so far. Where these still run on a GPU, and the arrays
@@ -305,14 +308,19 @@ class Simulation:
         Args:
             found: names of `market_state`, contiguous arrays int64 [market], which have to stay
                 until then.
+            places: which of their entries belong to the markets; all of them if None.
 
         Returns:
             What waits until the arrays are written.
 
         Raises:
-            ParameterError: a name is none of them, or an array is not of that kind.
+            ParameterError: a name is none of them, an array is not of that kind, or the places are
+                not as many as the markets, or not in the arrays.
         """
-        shape = (self.auction.markets,)
+        markets = self.auction.markets
+        own = Runs.one(0, markets) if places is None else places
+        if len(own) != markets:
+            raise ParameterError(f"places are {len(own)}, but there are {markets} markets")
         for name, array in found.items():
             if name not in self.market_state_names:
                 raise ParameterError(
@@ -322,16 +330,20 @@ class Simulation:
                 raise ParameterError(f"what is given for {name} must be an array of NumPy")
             flags = array.flags
             whole = flags.c_contiguous and flags.writeable
-            if array.shape != shape or array.dtype != np.int64 or not whole:
+            fits = array.ndim == 1 and (
+                len(array) == markets if places is None else len(array) >= own.stop
+            )
+            if not fits or array.dtype != np.int64 or not whole:
+                least = "" if places is None else " or more"
                 raise ParameterError(
                     f"the array for {name} is {array.dtype} {array.shape}; it must be contiguous "
-                    f"int64 {shape} that can be written to"
+                    f"int64 ({own.stop},){least} that can be written to"
                 )
         if isinstance(self._engine, DeviceEngine):
-            return self._engine.send_scalars(found)
+            return self._engine.send_scalars(found, own)
         arrays = self._engine.read_state().arrays()
         for name, array in found.items():
-            array[...] = arrays[name]
+            array[own.index] = arrays[name]
         return _nothing
 
     def device_arrays(self, part: int = 0) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from bookwarp.engines.measure_protocol import compiled_facts, device_facts, row_
 from bookwarp.measures import recording
 from bookwarp.simulation import Simulation
 from bookwarp.spec.measure_facts import FACTS, fact_shapes
+from bookwarp.spec.runs import Runs
 
 pytestmark = device_tests
 
@@ -50,7 +51,8 @@ def test_facts_of_rows_are_those_of_the_cores(gpu, case):
     """Of rows of any kind; and the same ones are to be made anew."""
     rows = CASES[case]
     count, markets = rows["last"].shape
-    found, again = gather(device_facts(on_device(gpu, rows), GROUPS, 3), GROUPS)
+    source = device_facts(on_device(gpu, rows), GROUPS, 3, Runs.one(0, markets))
+    found, again = gather(source, GROUPS)
     expected = {name: np.empty((markets, *shape)) for name, shape in fact_shapes(GROUPS).items()}
     sums = row_sums("cpu", rows, BLOCKS).sums(0, markets)
     anew = compiled_facts(sums, GROUPS, count, 3, expected)

@@ -16,8 +16,9 @@ from bookwarp.engines.cuda.measures.facts import CudaFacts
 from bookwarp.engines.cuda.measures.layout import FactLayout, entries_of
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.exact_sums import exact_markets
-from bookwarp.spec.measure_facts import FACTS, USES
+from bookwarp.spec.measure_facts import FACTS, USES, fact_shapes
 from bookwarp.spec.measure_sums import SUMS, sum_shapes
+from bookwarp.spec.runs import Runs
 
 pytestmark = needs_compiler
 
@@ -51,7 +52,12 @@ def test_a_block_is_summed_alone(block):
 
 def facts_on(gpu, rows, groups=GROUPS, every=1):
     """Return the facts of rows, and whose are to be made anew."""
-    return gather(CudaFacts(on_device(gpu, rows), groups, every), groups)
+    return gather(facts_source(gpu, rows, groups, every), groups)
+
+
+def facts_source(gpu, rows, groups, every=1):
+    everywhere = Runs.one(0, rows["last"].shape[1])
+    return CudaFacts(on_device(gpu, rows), groups, every, everywhere)
 
 
 def assert_facts_of_the_reference(found, rows, groups=GROUPS, every=1):
@@ -93,15 +99,33 @@ def test_facts_of_few_rows_are_those_of_the_reference(rows):
 @pytest.mark.parametrize("pieces_of_memory", [0, 1, 2, 3, 100])
 def test_markets_come_in_pieces_and_launches(markets, pieces_of_memory, monkeypatch):
     """However little memory there is for sums and facts, all of them come, in their order."""
-    monkeypatch.setattr(facts, "_PIECES_TOGETHER", 2)
+    monkeypatch.setattr(facts, "_MARKETS_TOGETHER", 2 * PIECE)
     rows = random_rows(15, markets, seed=markets)
     gpu = MeasuringGpu()
-    source = CudaFacts(on_device(gpu, rows), GROUPS, 1)
+    source = facts_source(gpu, rows, GROUPS)
     piece = entries_of(BLOCKS) * PIECE * 8 + FactLayout(GROUPS, PIECE).nbytes
     gpu.free = facts._SHARE_OF_FREE * pieces_of_memory * piece
     assert_facts_of_the_reference(gather(source, GROUPS), rows)
     launches = -(-markets // (min(max(1, pieces_of_memory), 2) * PIECE))
     assert len(gpu.launches) == (len(BLOCKS) + len(GROUPS)) * launches
+
+
+@pytest.mark.parametrize("markets", [1, 6, 7, 12, 20, 23])
+@pytest.mark.parametrize("together", [1, 2, 100])
+def test_facts_go_to_runs_of_entries_and_leave_the_others_alone(markets, together, monkeypatch):
+    monkeypatch.setattr(facts, "_MARKETS_TOGETHER", 6 * together)
+    rows = random_rows(15, markets, seed=markets)
+    places = Runs(4, markets, 6, 18)
+    found = {
+        name: np.full((places.stop + 3, *shape), np.inf)
+        for name, shape in fact_shapes(GROUPS).items()
+    }
+    again = CudaFacts(on_device(MeasuringGpu(), rows), GROUPS, 1, places).bring(found)
+    own = {name: array[places.array()] for name, array in found.items()}
+    assert_facts_of_the_reference((own, again), rows)
+    others = np.ones(places.stop + 3, bool)
+    others[places.array()] = False
+    assert all((array[others] == np.inf).all() for array in found.values())
 
 
 @pytest.mark.parametrize("markets", [1, PIECE, PIECE + 1, 3 * PIECE + 5])
@@ -135,8 +159,8 @@ def test_nothing_is_copied_any_longer_when_a_gpu_fails(monkeypatch):
     """Whoever has the arrays may let them go then."""
     rows = random_rows(15, 3 * PIECE, seed=2)
     gpu = MeasuringGpu()
-    source = CudaFacts(on_device(gpu, rows), ("prices",), 1)
-    monkeypatch.setattr(facts, "_PIECES_TOGETHER", 1)
+    source = facts_source(gpu, rows, ("prices",))
+    monkeypatch.setattr(facts, "_MARKETS_TOGETHER", PIECE)
     launches = len(gpu.launches)
 
     def fail(*given):
@@ -151,7 +175,7 @@ def test_nothing_is_copied_any_longer_when_a_gpu_fails(monkeypatch):
 
 
 def test_arrays_that_a_gpu_cannot_copy_to_are_refused():
-    source = CudaFacts(on_device(MeasuringGpu(), random_rows(15, 3)), ("prices",), 1)
+    source = facts_source(MeasuringGpu(), random_rows(15, 3), ("prices",))
     found = {name: np.zeros(6)[::2] for name in FACTS["prices"]}
     with pytest.raises(ParameterError, match=r"the array for \w+ must be contiguous"):
         source.bring(found)
@@ -159,19 +183,19 @@ def test_arrays_that_a_gpu_cannot_copy_to_are_refused():
 
 def test_memory_of_sums_and_facts_is_given_back():
     gpu = MeasuringGpu()
-    rows = on_device(gpu, random_rows(15, 3))
+    source = facts_source(gpu, random_rows(15, 3), GROUPS)
     before = gpu.held_nbytes
-    gather(CudaFacts(rows, GROUPS, 1), GROUPS)
+    gather(source, GROUPS)
     assert gpu.held_nbytes == before
 
 
 def test_a_gpu_that_fails_is_told(monkeypatch):
     gpu = MeasuringGpu()
-    rows = on_device(gpu, random_rows(15, 3))
+    source = facts_source(gpu, random_rows(15, 3), GROUPS)
 
     def refuse(nbytes):
         raise EngineError("no memory left")
 
     monkeypatch.setattr(gpu, "claim", refuse)
     with pytest.raises(EngineError, match="no memory left"):
-        gather(CudaFacts(rows, GROUPS, 1), GROUPS)
+        gather(source, GROUPS)

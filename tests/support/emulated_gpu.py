@@ -94,9 +94,11 @@ class EmulatedGpu:
         ctypes.memmove(array.ctypes.data, memory.pointer, array.nbytes)
         return array
 
-    def send(self, memory, array):
-        assert array.flags.c_contiguous
-        self.sent.append((array, self.read(memory, array.copy())))
+    def send_rows(self, fetches):
+        for array, pointer, pitch in fetches:
+            values = np.empty(array.shape, array.dtype)
+            copy_rows(values, pointer, pitch)
+            self.sent.append((array, values))
 
     def wait(self):
         while self.sent:
@@ -126,16 +128,13 @@ class EmulatedGpu:
     def fetch_rows(self, fetches, after):
         assert after in self.marks
         for array, pointer, pitch in fetches:
-            assert array.flags.c_contiguous
-            assert array[0].nbytes <= pitch
+            assert array[0].flags.c_contiguous
+            assert len(array) == 1 or array[0].nbytes <= min(pitch, array.strides[0])
             self.rows_fetching.append((array, pointer, pitch))
 
     def finish_fetches(self):
         while self.rows_fetching:
-            array, pointer, pitch = self.rows_fetching.pop(0)
-            for number, row in enumerate(array):
-                row = row.reshape(-1)
-                ctypes.memmove(row.ctypes.data, pointer + number * pitch, row.nbytes)
+            copy_rows(*self.rows_fetching.pop(0))
 
     def pin(self, array):
         page = mmap.PAGESIZE
@@ -180,6 +179,12 @@ def wait_for_nothing_pinned():
             return
         time.sleep(0.01)
     raise AssertionError("memory is pinned still")
+
+
+def copy_rows(array, pointer, pitch):
+    """Do what a GPU does for a `Fetch`."""
+    for number, row in enumerate(array):
+        ctypes.memmove(row.ctypes.data, pointer + number * pitch, row.nbytes)
 
 
 def array_at(address, dtype, *shape):

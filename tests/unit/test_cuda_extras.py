@@ -28,6 +28,7 @@ from bookwarp.engines.cuda.part import part_nbytes
 from bookwarp.reference.engine import ReferenceEngine
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.runs import Runs
 
 NO_ROWS = RecordPlan()
 WAITS = {"clearing_interval": [1, 3, 5]}
@@ -157,9 +158,11 @@ def test_arrays_on_the_device_are_those_of_the_state(emulated_gpus, devices):
             assert found.tolist() == expected[name][own].tolist(), name
             seen += 1
     assert seen == 7 * len(running._parts)
-    scalars = {name: np.zeros(auction.markets, np.int64) for name in EXECUTION_SCALARS}
-    running.send_scalars(scalars)()
-    assert all(scalars[n].tolist() == expected[n].tolist() for n in EXECUTION_SCALARS)
+    for places in (Runs.one(0, auction.markets), Runs(3, auction.markets, 2, 5)):
+        scalars = {name: np.zeros(places.stop, np.int64) for name in EXECUTION_SCALARS}
+        running.send_scalars(scalars, places)()
+        own = {name: array[places.array()].tolist() for name, array in scalars.items()}
+        assert own == {name: expected[name].tolist() for name in EXECUTION_SCALARS}
 
 
 def test_arrays_that_an_ensemble_does_not_need_are_not_there(emulated_gpus):

@@ -9,6 +9,7 @@ import pytest
 from bookwarp.engines.registry import available_threads
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.runs import Runs
 
 SMALL = {"agents": 12, "levels": 16, "steps": 40}
 
@@ -71,6 +72,29 @@ def test_arrays_of_the_state_are_written_to_those_of_the_caller(engine):
     expected = Simulation(5, **SMALL, engine=engine).step(20).market_state()
     for name, array in found.items():
         np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("places", [Runs.one(3, 8), Runs(1, 5, 2, 4)])
+def test_arrays_of_the_state_are_written_to_the_places_that_are_told(engine, places):
+    simulation = Simulation(5, **SMALL, engine=engine).step(20)
+    found = {name: np.full(12, 77) for name in ("trades", "last")}
+    simulation.send_market_state(found, places)()
+    for name, array in found.items():
+        expected = np.full(12, 77)
+        expected[places.array()] = simulation.market_state()[name]
+        np.testing.assert_array_equal(array, expected, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "places, said",
+    [
+        (Runs.one(0, 4), "places are 4, but there are 5 markets"),
+        (Runs(1, 5, 2, 4), r"for trades is int64 \(9,\); .* contiguous int64 \(10,\) or more"),
+    ],
+)
+def test_places_that_are_not_in_the_arrays_are_refused(places, said):
+    with pytest.raises(ParameterError, match=said):
+        Simulation(5, **SMALL).send_market_state({"trades": np.zeros(9, np.int64)}, places)
 
 
 @pytest.mark.parametrize(

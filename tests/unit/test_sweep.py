@@ -9,13 +9,17 @@ import pytest
 import xarray as xr
 from emulated_gpu import PINNED, EmulatedGpu, wait_for_nothing_pinned
 from emulated_gpu import emulated_gpus as emulated_gpus
+from emulated_kernels import needs_compiler
+from emulated_measures import MeasuringGpu, play_kernels
 from tiny_measure import TinyMeasure
 
 import bookwarp as bw
 from bookwarp.engines import pinned, registry
+from bookwarp.engines.cuda import engine as cuda_engine
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
-from bookwarp.sweeping import running
+from bookwarp.spec.runs import Runs
+from bookwarp.sweeping import markets, running
 from bookwarp.sweeping.design import grid, zipped
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.plan import EXACT, SweepPlan
@@ -384,7 +388,7 @@ def test_nothing_is_pinned_after_a_sweep_or_an_error(gpus, out, devices, tmp_pat
     assert held
     wait_for_nothing_pinned()
     if out is None:
-        monkeypatch.setattr(EmulatedGpu, "send", None)
+        monkeypatch.setattr(EmulatedGpu, "send_rows", None)
         held.clear()
         with pytest.raises(TypeError) as caught:
             small(**given)
@@ -439,6 +443,59 @@ def test_every_device_has_one_launch(gpus, dataset):
     ran = {gpu.ordinal: len(gpu.launches) for gpu in gpus if gpu.launches}
     assert ran == {0: 1, 1: 1}
     xr.testing.assert_identical(found, dataset)
+
+
+@pytest.fixture
+def dealt(monkeypatch):
+    """Let few markets be dealt to devices, as many are: what each simulation had."""
+    monkeypatch.setattr(markets, "_SHORTEST_RUN", 1)
+    monkeypatch.setattr(markets, "_RUNS_EACH", 2)
+    seen = []
+    measure = running._Batch._measure
+
+    def note(batch, group, own, *given):
+        seen.append(own)
+        return measure(batch, group, own, *given)
+
+    monkeypatch.setattr(running._Batch, "_measure", note)
+    return seen
+
+
+def test_every_device_gets_markets_from_all_over(gpus, dealt, dataset):
+    found = small(engine="cuda", devices="all")
+    assert sorted(each.first for each in dealt) == [0, 3]
+    assert {(each.count, each.run, each.apart) for each in dealt} == {(9, 3, 6)}
+    xr.testing.assert_identical(found, dataset)
+    cut = small(engine="cuda", devices="all", block_markets=4)
+    assert not all(each.is_one for each in dealt)
+    assert cut.equals(dataset)
+
+
+def test_one_device_gets_neighbours(gpus, dealt):
+    small(engine="cuda", block_markets=18)
+    assert dealt == [Runs.one(0, 18)]
+
+
+@needs_compiler
+@pytest.mark.parametrize("momentum", [[0.1, 0.5], [0.1, 0.9, 0.5]])
+@pytest.mark.parametrize("out", [None, "here.zarr"])
+def test_facts_and_fills_of_dealt_markets_are_in_their_places(
+    gpus, dealt, monkeypatch, out, momentum, tmp_path
+):
+    """With settings that have no parent order, and where one cannot run; in blocks and without."""
+    monkeypatch.setattr(cuda_engine, "Gpu", MeasuringGpu)
+    play_kernels(monkeypatch)
+    design = grid(momentum=momentum, parent_qty=[0, 40], noise="rest", maker=0.2, replicas=7)
+    given = SMALL | {"measure": bw.measures.stylised_facts, "infeasible": "nan"}
+    given |= {"parent_horizon": 9, "block_markets": 5}
+    expected = sweep(design, engine="reference", **given)
+    dealt.clear()
+    where = out and tmp_path / out
+    found = sweep(design, engine="cuda", devices="all", out=where, **given)
+    assert dealt
+    assert {isinstance(each, Runs) for each in dealt} == {len(momentum) == 2}
+    assert not any(isinstance(each, Runs) and each.is_one for each in dealt)
+    xr.testing.assert_identical(found.load(), expected)
 
 
 def test_two_devices_take_twice_the_markets_of_one_at_once(gpus, monkeypatch):

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bookwarp.spec.runs import Runs
+
 
 class RowSums(Protocol):
     """Sums over rows in host memory, as `bookwarp.spec.measure_sums` says.
@@ -35,7 +37,7 @@ class DeviceFacts(Protocol):
         """Make the facts of all markets, and return when they are in host memory.
 
         Args:
-            found: those of the groups, float64 [market, ...] by name, contiguous, which are
+            found: those of the groups, float64 [entry, ...] by name, contiguous, which are
                 written; the GPU does it by itself where they are of `pinned`.
 
         Returns:
@@ -96,15 +98,18 @@ def compiled_facts(
     return found
 
 
-def device_facts(rows: Mapping[str, Any], groups: tuple[str, ...], every: int) -> DeviceFacts:
+def device_facts(
+    rows: Mapping[str, Any], groups: tuple[str, ...], every: int, places: Runs
+) -> DeviceFacts:
     """Return the facts of rows in the memory of a GPU.
 
     Args:
         rows: as `bookwarp.engines.protocol.DeviceEngine.device_rows` has them, at least one row.
         groups, every: as for `compiled_facts`.
+        places: which entries of the arrays to be written belong to the markets.
     """
     module, name = _DEVICE_FACTS
-    found: DeviceFacts = getattr(import_module(module), name)(rows, groups, every)
+    found: DeviceFacts = getattr(import_module(module), name)(rows, groups, every, places)
     return found
 
 

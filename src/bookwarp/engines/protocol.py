@@ -7,6 +7,7 @@ import numpy as np
 
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.runs import Runs
 from bookwarp.spec.state import State
 
 
@@ -47,11 +48,12 @@ class DeviceEngine(Engine, Protocol):
     def device_rows(self, part: int = 0) -> Mapping[str, Any]:
         """Return the recorded rows that were kept on one of the devices, in the same way."""
 
-    def send_scalars(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    def send_scalars(self, found: Mapping[str, np.ndarray], places: Runs) -> Callable[[], None]:
         """Start to write arrays of the state after the steps so far into the caller's.
 
         Args:
-            found: int64 [market] by name; names are those of the state's arrays of that kind.
+            found: int64 by name; names are those of the state's arrays of one value a market.
+            places: which entries belong to the markets.
 
         Returns:
             What waits until they are there.

@@ -10,6 +10,7 @@ from bookwarp.measures.facts import FactMeasure
 from bookwarp.measures.protocol import Measure, Output, fill, filled
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.runs import Runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +37,10 @@ class _AllOf:
     def of_simulation(self, simulation: Simulation) -> dict[str, np.ndarray]:
         return filled(self, self.outputs(simulation.steps_done), simulation)
 
-    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
+    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray], places: Runs) -> None:
         for each in self.measures:
             own = {name: found[name] for name in each.outputs(simulation.steps_done)}
-            fill(each, simulation, own)
+            fill(each, simulation, own, places)
 
     def describe(self) -> dict[str, Any]:
         return {"all_of": [each.describe() for each in self.measures]}

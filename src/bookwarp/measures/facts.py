@@ -4,15 +4,22 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from bookwarp.engines.measure_protocol import DeviceFacts, device_columns, device_facts, row_sums
+from bookwarp.engines.measure_protocol import device_columns, device_facts, row_sums
 from bookwarp.measures.group import Group, Sums
 from bookwarp.measures.making import write_again, write_facts
 from bookwarp.measures.protocol import Output, filled
-from bookwarp.measures.recording import check_every, check_recorded, check_rows, device_parts
+from bookwarp.measures.recording import (
+    check_every,
+    check_recorded,
+    check_rows,
+    device_parts,
+    markets_of,
+)
 from bookwarp.simulation import Simulation
 from bookwarp.spec.measure_facts import blocks_of
 from bookwarp.spec.measure_sums import (
@@ -22,6 +29,7 @@ from bookwarp.spec.measure_sums import (
     TAIL_SHARE,
     WINDOW,
 )
+from bookwarp.spec.runs import Runs
 
 Rows = Mapping[str, Any]
 """What a GPU keeps, by name."""
@@ -93,15 +101,16 @@ class FactMeasure:
         """
         return filled(self, self.outputs(simulation.steps_done), simulation)
 
-    def fill(self, simulation: Simulation, found: Found) -> None:
-        """Write every output into arrays of the caller's, float64 [market, ...] by name."""
+    def fill(self, simulation: Simulation, found: Found, places: Runs) -> None:
+        """Write every output into arrays of the caller's, as `bookwarp.measures.Fills` says."""
         rows = check_recorded(simulation, self.series, self.every)
         parts = device_parts(simulation)
         if parts is None:
+            own = {name: array[places.index] for name, array in found.items()}
             with ThreadPoolExecutor(simulation.threads) as pool:
-                self._measure_host(simulation, rows, found, pool)
+                self._measure_host(simulation, rows, own, pool)
         else:
-            self._measure_devices(parts, rows, found)
+            self._measure_devices(parts, rows, found, places)
 
     def _measure_host(
         self, simulation: Simulation, rows: int, found: Found, pool: ThreadPoolExecutor
@@ -119,20 +128,25 @@ class FactMeasure:
 
         list(pool.map(measure, range(0, source.markets, _AT_ONCE)))
 
-    def _measure_devices(self, parts: list[Rows], rows: int, found: Found) -> None:
+    def _measure_devices(self, parts: list[Rows], rows: int, found: Found, places: Runs) -> None:
         """Let every GPU make facts of its own rows, all at once."""
         names = tuple(group.name for group in self.groups)
-        sources = [device_facts(part, names, self.every) for part in parts]
-        firsts = np.cumsum([0, *(source.markets for source in sources[:-1])]).tolist()
 
-        def measure(part: Rows, source: DeviceFacts, first: int) -> None:
-            own = _rows_of(found, first, first + source.markets)
-            again = source.bring(own)
+        def measure(part: Rows, own: Runs) -> None:
+            again = device_facts(part, names, self.every, own).bring(found)
             columns = partial(device_columns, part, self.series)
-            write_again(self.groups, again, rows, self.every, columns, own)
+            write_again(self.groups, again, rows, self.every, columns, found, own)
 
         with ThreadPoolExecutor(len(parts)) as devices:
-            list(devices.map(measure, parts, sources, firsts))
+            list(devices.map(measure, parts, _places_of_parts(parts, places)))
+
+
+def _places_of_parts(parts: list[Rows], places: Runs) -> list[Runs]:
+    """Return the places of the markets of every part: many runs are those of one part."""
+    if len(parts) == 1:
+        return [places]
+    edges = accumulate(map(markets_of, parts), initial=places.first)
+    return [Runs.one(first, stop) for first, stop in pairwise(edges)]
 
 
 def _rows_of(found: Found, first: int, stop: int) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ from bookwarp.engines.measure_protocol import compiled_facts, row_sums
 from bookwarp.measures.group import Facts, Group, Sums
 from bookwarp.spec.exact_sums import exact_markets
 from bookwarp.spec.measure_sums import sum_shapes
+from bookwarp.spec.runs import Runs
 
 ReadRows = Callable[[np.ndarray], Sums]
 """Returns the rows of markets, int64 [row, market], by their places in sums."""
@@ -40,7 +41,8 @@ def write_facts(
         again = np.stack([_write(group, sums, rows, every, found) for group in groups])
     else:
         again = compiled_facts(sums, names, rows, every, found)
-    write_again(groups, again, rows, every, read_rows, found)
+    everywhere = Runs.one(0, again.shape[1])
+    write_again(groups, again, rows, every, read_rows, found, everywhere)
 
 
 def write_again(
@@ -50,13 +52,17 @@ def write_again(
     every: int,
     read_rows: ReadRows,
     found: Mapping[str, np.ndarray],
+    places: Runs,
 ) -> None:
-    """Make facts anew, from sums that are Python's integers, where `again` [group, market] says."""
+    """Make facts anew, from sums that are Python's integers, where `again` [group, market] says.
+
+    `places` says which entries of `found` belong to the markets.
+    """
     for group, wanted in zip(groups, again, strict=True):
         markets = np.flatnonzero(wanted)
         if len(markets):
             sums = row_sums(_REFERENCE, read_rows(markets), group.blocks).sums(0, len(markets))
-            _put(group.formulas(sums, rows, every), found, markets)
+            _put(group.formulas(sums, rows, every), found, places.array()[markets])
 
 
 def _write(

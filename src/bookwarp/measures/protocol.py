@@ -14,6 +14,7 @@ from bookwarp.engines.pinned import Pinned, new_array
 from bookwarp.measures.recording import device_parts
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import ParameterError
+from bookwarp.spec.runs import Runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +73,14 @@ class Measure(Protocol):
 class Fills(Protocol):
     """A measure that can write to arrays which are there already, so that nothing is copied."""
 
-    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray]) -> None:
-        """Write what `Measure.of_simulation` returns into `found`, float64 [market, *shape].
+    def fill(self, simulation: Simulation, found: Mapping[str, np.ndarray], places: Runs) -> None:
+        """Write what `Measure.of_simulation` returns into arrays of the caller's.
 
-        The arrays are contiguous.
+        Args:
+            simulation: of what.
+            found: float64 [entry, *shape] by name, contiguous.
+            places: which entries belong to the simulation's markets: one run, unless the simulation
+                has all its markets on one GPU.
         """
 
 
@@ -83,27 +88,32 @@ def fill(
     measure: Measure,
     simulation: Simulation,
     found: Mapping[str, np.ndarray],
-    rows: slice | np.ndarray = slice(None),
+    places: Runs | np.ndarray,
 ) -> None:
-    """Write every output of a measure into arrays of the caller's, float64 [market, *shape].
+    """Write every output of a measure into arrays of the caller's, float64 [entry, *shape].
 
     Args:
         measure: what to compute.
         simulation: of what.
         found: arrays by name, contiguous.
-        rows: which of their entries are the simulation's markets.
+        places: which of their entries belong to the simulation's markets: runs, or int64 [market].
 
     Raises:
         ParameterError: as `Measure.of_simulation`; or what it returned are not its outputs.
     """
     outputs, markets = measure.outputs(simulation.steps_done), simulation.auction.markets
-    if isinstance(measure, Fills) and isinstance(rows, slice):
-        measure.fill(simulation, {name: found[name][rows] for name in outputs})
+    if (
+        isinstance(measure, Fills)
+        and isinstance(places, Runs)
+        and (places.is_one or len(device_parts(simulation) or ()) == 1)
+    ):
+        measure.fill(simulation, {name: found[name] for name in outputs}, places)
         return
+    entries = places.index if isinstance(places, Runs) else places
     shapes = {name: (markets, *output.shape) for name, output in outputs.items()}
     values = check_returned(type(measure).__qualname__, measure.of_simulation(simulation), shapes)
     for name, array in values.items():
-        found[name][rows] = array
+        found[name][entries] = array
 
 
 def filled(
@@ -118,13 +128,13 @@ def filled(
     """
     markets = simulation.auction.markets
     found = {name: new_array((markets, *output.shape)) for name, output in outputs.items()}
-    parts = device_parts(simulation)
+    parts, everywhere = device_parts(simulation), Runs.one(0, markets)
     if parts is None:
-        measure.fill(simulation, found)
+        measure.fill(simulation, found, everywhere)
         return found
     rows = next(iter(parts[0].values()))
     with Pinned(rows.device, found.values(), simulation.threads):
-        measure.fill(simulation, found)
+        measure.fill(simulation, found, everywhere)
     return found
 
 

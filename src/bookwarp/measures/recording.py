@@ -68,11 +68,22 @@ def device_parts(simulation: Simulation) -> list[Mapping[str, Any]] | None:
         except EngineError:
             return None
         parts.append(rows)
-        count, own = next(array.shape for array in rows.values() if len(array.shape) == 2)
+        count, own = _shape_of(rows)
         if count < simulation.plan.rows(0, simulation.steps_done):
             return None
         markets += own
     return parts
+
+
+def markets_of(rows: Mapping[str, Any]) -> int:
+    """Return of how many markets a GPU keeps rows."""
+    return _shape_of(rows)[1]
+
+
+def _shape_of(rows: Mapping[str, Any]) -> tuple[int, int]:
+    """Return rows and markets; books have a third dimension, and fewer markets."""
+    count, markets = next(array.shape for array in rows.values() if len(array.shape) == 2)
+    return count, markets
 
 
 def recorded_blocks(
@@ -87,7 +98,7 @@ def recorded_blocks(
     row_bytes = 8 * len(series) * simulation.plan.rows(0, simulation.steps_done)
     at_once = max(1, _BLOCK_BYTES // row_bytes)
     for rows in parts:
-        markets = next(array.shape[1] for array in rows.values() if len(array.shape) == 2)
+        markets = markets_of(rows)
         for first in range(0, markets, at_once):
             chosen = np.arange(first, min(first + at_once, markets))
             yield device_columns(rows, series, chosen)

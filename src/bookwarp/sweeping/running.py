@@ -14,12 +14,15 @@ import numpy as np
 
 from bookwarp.measures.protocol import fill
 from bookwarp.simulation import Simulation
+from bookwarp.spec.runs import Runs
 from bookwarp.sweeping.machine import Machine
 from bookwarp.sweeping.markets import (
     Numbers,
+    as_array,
     as_index,
     by_group,
     cut_evenly,
+    deal,
     join_ranges,
     pick,
     settings_of,
@@ -138,7 +141,8 @@ class _Lanes:
         """Return rows in parts of at most `most`, on all GPUs as many of them."""
         lanes = len(self._pools)
         count = -(-len(rows) // most)
-        return cut_evenly(rows, min(len(rows), -(-count // lanes) * lanes))
+        parts = min(len(rows), -(-count // lanes) * lanes)
+        return cut_evenly(rows, parts) if lanes == 1 else deal(rows, parts, most)
 
     def submit(self, work: Callable[[int | None], int]) -> Future[int]:
         """Let the next GPU in turn, or a core, do some work; it is told which GPU it is for."""
@@ -188,7 +192,7 @@ class _Batch:
             work = partial(self._follow, group, rows, machine)
             self._running.append(lanes.submit(work))
         if left:
-            nobodys = plan.settings.group_of[np.asarray(markets) // plan.design.replicas] < 0
+            nobodys = plan.settings.group_of[as_array(markets) // plan.design.replicas] < 0
             self._room.prepare()
             for name, array in self._results.items():
                 array[nobodys] = np.nan if name in plan.outputs else NO_VALUE
@@ -247,7 +251,7 @@ class _Batch:
             raise
         known.set_result(exact)
         try:
-            fill(plan.measure, simulation, self._results, as_index(rows))
+            fill(plan.measure, simulation, self._results, rows)
         finally:
             # Nothing is copied any longer to memory that is let go next, whatever the measure did.
             exact()
@@ -260,21 +264,26 @@ class _Batch:
         Returns:
             What waits until they are there.
         """
-        own = {name: self._results[name][as_index(rows)] for name in self._plan.exact}
         sources = {name: source for name, (source, _, _) in self._plan.exact.items()}
-        there = simulation.market_state_names
+        there = [name for name in sources if sources[name] in simulation.market_state_names]
+        # Straight into the results, unless these are here and there.
+        places = rows if isinstance(rows, Runs) else Runs.one(0, len(rows))
+        found = {
+            name: self._results[name] if places is rows else np.empty(len(rows), np.int64)
+            for name in there
+        }
         wait = simulation.send_market_state(
-            {sources[name]: array for name, array in own.items() if sources[name] in there}
+            {sources[name]: array for name, array in found.items()}, places
         )
 
         def finish() -> None:
             wait()
-            for name, array in own.items():
-                if sources[name] not in there:
+            for name in sources:
+                if name not in there:
                     # A part without any parent order has no arrays for them.
-                    array[...] = 0
-                if not isinstance(rows, range):
-                    self._results[name][rows] = array
+                    self._results[name][as_index(rows)] = 0
+                elif places is not rows:
+                    self._results[name][as_index(rows)] = found[name]
 
         return finish
 

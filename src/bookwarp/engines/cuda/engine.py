@@ -26,6 +26,7 @@ from bookwarp.engines.cuda.variants import equivalent_keys, find_key
 from bookwarp.spec.errors import EngineError, ParameterError
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.runs import Runs
 from bookwarp.spec.state import State
 
 _NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
@@ -133,9 +134,9 @@ class CudaEngine:
         waits = [sides for sides in waiting if sides is not None]
         return read_out_state(self._step, list(books), list(scalars), waits)
 
-    def send_scalars(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    def send_scalars(self, found: Mapping[str, np.ndarray], places: Runs) -> Callable[[], None]:
         """Start to write scalars of the state into arrays, as `DeviceEngine` says."""
-        waits = [part.send_scalars(found) for part in self._parts]
+        waits = [part.send_scalars(found, places) for part in self._parts]
 
         def wait() -> None:
             for each in waits:

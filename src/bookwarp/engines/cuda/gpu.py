@@ -47,7 +47,7 @@ class Fetch(NamedTuple):
     """A copy of rows of memory to the host."""
 
     array: np.ndarray
-    """Where to, contiguous, [row, ...]."""
+    """Where to, [row, ...]: every row is contiguous, and they are equally far from each other."""
     pointer: int
     """Where the first row is."""
     pitch: int
@@ -206,17 +206,13 @@ class Gpu:
             self.wait()
         return array
 
-    def send(self, memory: Memory | MemoryPart, array: np.ndarray) -> None:
-        """Start to fill an array from the start of `memory`, after the work so far.
+    def send_rows(self, fetches: Iterable[Fetch]) -> None:
+        """Start to copy rows of memory to the host, after the work so far.
 
-        Where it is not pinned, this returns when it is filled.
+        Where an array is not pinned, this returns when it is filled.
         """
         with self:
-            checked(
-                self._driver.cuMemcpyDtoHAsync(
-                    array.ctypes.data, memory.pointer, array.nbytes, self.stream_handle
-                )
-            )
+            self._copy_rows(fetches, self.stream_handle)
 
     def wait(self) -> None:
         """Return when all work on the stream is done.
@@ -267,17 +263,25 @@ class Gpu:
             fetches: what; arrays that are pinned are copied to without the host.
             after: marks the work that is done before.
         """
-        driver = self._driver
         with self:
-            checked(driver.cuStreamWaitEvent(self._copies, after.handle, 0))
-            for array, pointer, pitch in fetches:
-                copy = driver.CUDA_MEMCPY2D()
-                copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-                copy.srcDevice, copy.srcPitch = pointer, pitch
-                copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
-                copy.dstHost, copy.dstPitch = array.ctypes.data, array[0].nbytes
-                copy.WidthInBytes, copy.Height = array[0].nbytes, len(array)
-                checked(driver.cuMemcpy2DAsync(copy, self._copies))
+            checked(self._driver.cuStreamWaitEvent(self._copies, after.handle, 0))
+            self._copy_rows(fetches, self._copies)
+
+    def _copy_rows(self, fetches: Iterable[Fetch], stream: int) -> None:
+        driver = self._driver
+        for array, pointer, pitch in fetches:
+            if len(array) == 1:
+                # Of any length, where the distance of two rows has a limit (2 GB).
+                address, nbytes = array.ctypes.data, array.nbytes
+                checked(driver.cuMemcpyDtoHAsync(address, pointer, nbytes, stream))
+                continue
+            copy = driver.CUDA_MEMCPY2D()
+            copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+            copy.srcDevice, copy.srcPitch = pointer, pitch
+            copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
+            copy.dstHost, copy.dstPitch = array.ctypes.data, array.strides[0]
+            copy.WidthInBytes, copy.Height = array[0].nbytes, len(array)
+            checked(driver.cuMemcpy2DAsync(copy, stream))
 
     def finish_fetches(self) -> None:
         """Wait until the arrays of all `fetch_rows` are filled."""

@@ -1,6 +1,6 @@
 """The markets of one device: their parameters and state in its memory, and kernels to run them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from bookwarp.engines.cuda.compile import load_kernel
 from bookwarp.engines.cuda.extras import Extras, extras_nbytes, upload
-from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart
+from bookwarp.engines.cuda.gpu import Fetch, Gpu, Memory
 from bookwarp.engines.cuda.kept_rows import KeptRows
 from bookwarp.engines.cuda.kernel_key import KernelKey
 from bookwarp.engines.cuda.layout import (
@@ -32,6 +32,7 @@ from bookwarp.engines.cuda.rows import (
 from bookwarp.engines.cuda.slices import Slice
 from bookwarp.spec.market import CallAuction
 from bookwarp.spec.record import RecordPlan
+from bookwarp.spec.runs import Runs
 from bookwarp.spec.state import State
 
 
@@ -121,23 +122,30 @@ class Part:
         scalars = self.gpu.read(self.scalars, np.empty(shape, np.int64))
         return self.gpu.read(self.book, book), scalars, self.extras.read()
 
-    def send_scalars(self, found: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    def send_scalars(self, found: Mapping[str, np.ndarray], places: Runs) -> Callable[[], None]:
         """Start to write scalars into those entries of arrays that are these markets'.
 
         Args:
-            found: int64 [market] by name.
+            found: int64 by name.
+            places: entries of all markets.
 
         Returns:
             What waits until they are there.
         """
-        pitch = scalars_pitch(self.slice.count) * np.dtype(np.int64).itemsize
-        for name, array in found.items():
-            own = array[self.slice.first : self.slice.stop]
-            place = self.scalars.pointer + self.scalar_names.index(name) * pitch
-            self.gpu.send(MemoryPart(place, own.nbytes), own)
+        self.gpu.send_rows(self._scalar_fetches(found, places))
         end = self.gpu.create_event()
         self.gpu.mark(end)
         return partial(self.gpu.finish_fetch, end)
+
+    def _scalar_fetches(self, found: Mapping[str, np.ndarray], places: Runs) -> Iterator[Fetch]:
+        size = np.dtype(np.int64).itemsize
+        pitch = scalars_pitch(self.slice.count) * size
+        for name, array in found.items():
+            pointer = self.scalars.pointer + self.scalar_names.index(name) * pitch
+            for own in places.between(self.slice.first, self.slice.stop):
+                for before, view in own.views(array):
+                    yield Fetch(view, pointer + before * size, view.shape[1] * size)
+                pointer += len(own) * size
 
     def prepare(self, key: KernelKey) -> None:
         """Load a kernel, compiled if need be, and what it works in."""

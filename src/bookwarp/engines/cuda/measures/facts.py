@@ -12,10 +12,11 @@ from bookwarp.engines.cuda.measures.layout import FactLayout, lay_out_limits
 from bookwarp.engines.cuda.measures.sums import CudaSums
 from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.measure_facts import USES, blocks_of
+from bookwarp.spec.runs import Runs
 
-_PIECES_TOGETHER = 16
-"""Pieces whose sums are made at once: enough markets for a GPU. While the next ones are made, their
-facts are copied."""
+_MARKETS_TOGETHER = 1 << 17
+"""Markets whose sums are made at once, in whole pieces: enough for a GPU. While the next ones are
+made, their facts are copied."""
 _SHARE_OF_FREE = 2
 """Sums and facts take no more than this part of the memory that is free."""
 _BLOCK = 128
@@ -28,15 +29,19 @@ class CudaFacts:
         rows: arrays [row, market] on one GPU, by name, at least one row.
         groups: names of `bookwarp.spec.measure_facts.FACTS`.
         every: steps between two rows.
+        places: which entries of the arrays to be written belong to the markets. If these are many
+            runs, each is a piece.
     """
 
     def __init__(
-        self, rows: Mapping[str, DeviceArray], groups: tuple[str, ...], every: int
+        self, rows: Mapping[str, DeviceArray], groups: tuple[str, ...], every: int, places: Runs
     ) -> None:
-        self._sums = CudaSums(rows, blocks_of(groups))
+        piece = None if places.is_one else places.run
+        self._sums = CudaSums(rows, blocks_of(groups), piece)
         self._groups, self._every = groups, every
         self.markets = self._sums.markets
         self._gpu, self._piece = self._sums.gpu, self._sums.piece
+        self._places = places.in_runs_of(self._piece)
         self._layout = FactLayout(groups, self._piece)
         with self._gpu:
             code = load_kernels(self._gpu.arch)
@@ -92,17 +97,13 @@ class CudaFacts:
     ) -> Iterator[Fetch]:
         """Yield the copies of some pieces: whole ones together, and the last apart if it is not."""
         pitch, number = self._layout.nbytes, first // self._piece
-        whole, rest = divmod(count, self._piece)
         flags = address + self._layout.places_of(self._groups[0])[1]
         yield Fetch(again[number : number + self._pieces(count)], flags, pitch)
+        (own,) = self._places.between(first, first + count)
         for name, place in self._layout.places.items():
-            own = found[name][first : first + count]
-            if whole:
-                pieces = own[: whole * self._piece].reshape(whole, -1)
-                yield Fetch(pieces, address + place, pitch)
-            if rest:
-                last = own[whole * self._piece :].reshape(1, -1)
-                yield Fetch(last, address + whole * pitch + place, pitch)
+            for before, pieces in own.views(found[name]):
+                start = address + before // self._piece * pitch
+                yield Fetch(pieces, start + place, pitch)
 
     def _pieces(self, markets: int) -> int:
         return -(-markets // self._piece)
@@ -112,7 +113,7 @@ class CudaFacts:
         room = self._gpu.free_bytes() // _SHARE_OF_FREE
         facts, sums = self._layout.nbytes, self._sums.piece_nbytes
         wanted = self._pieces(self.markets)
-        together = max(1, min(_PIECES_TOGETHER, wanted, room // (sums + facts)))
+        together = max(1, min(_MARKETS_TOGETHER // self._piece, wanted, room // (sums + facts)))
         times = min(-(-wanted // together), (room - together * sums) // facts // together)
         return together, together * max(1, times)
 

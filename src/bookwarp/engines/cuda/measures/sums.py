@@ -34,9 +34,12 @@ class CudaSums:
     Args:
         rows: arrays [row, market] on one GPU, by name, at least one row.
         blocks: names of `bookwarp.spec.measure_sums.SUMS`.
+        piece: markets of a piece; as many as are quick to copy if None.
     """
 
-    def __init__(self, rows: Mapping[str, DeviceArray], blocks: tuple[str, ...]) -> None:
+    def __init__(
+        self, rows: Mapping[str, DeviceArray], blocks: tuple[str, ...], piece: int | None = None
+    ) -> None:
         self._rows = rows
         self.blocks = tuple(block for block in SUMS if block in blocks)
         """In the order of their sums."""
@@ -45,7 +48,7 @@ class CudaSums:
         array = rows[_READS[self.blocks[0]][0]]
         self.gpu = array.gpu
         self.rows_count, self.markets = array.shape
-        self.piece = min(MOST_MARKETS, -(-self.markets // _LANES) * _LANES)
+        self.piece = piece or min(MOST_MARKETS, -(-self.markets // _LANES) * _LANES)
         """Markets of a piece."""
         self.piece_nbytes = self.entries * self.piece * _BYTES
         with self.gpu:
