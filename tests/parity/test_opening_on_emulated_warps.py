@@ -113,9 +113,18 @@ def test_prices_of_64_bits_open_in_a_window_that_follows(warps):
 
 @pytest.mark.parametrize("levels", [8, 64], ids=["in memory of its own", "where books will be"])
 @pytest.mark.parametrize("parts", [1, 2, 5])
-def test_settings_and_recorded_books_are_those_of_the_markets(warps, parts, levels):
+@pytest.mark.parametrize(
+    "settings, ids",
+    [
+        ([2, 0, 0, 2, 1, 2, 1, 0, 0], np.arange(9)[::-1] * 2**27),
+        (np.arange(9) // 3, np.arange(9) % 3),
+        (np.arange(9) // 3, 2**31 - 10 + np.arange(9)),
+    ],
+    ids=["any", "replicas", "numbers of their own"],
+)
+def test_settings_and_recorded_books_are_those_of_the_markets(warps, parts, levels, settings, ids):
     """However what is brought fits into the memory of the books."""
-    settings = np.array([2, 0, 0, 2, 1, 2, 1, 0, 0])
+    settings = np.array(settings)
     auction = CallAuction.of(
         9,
         agents=10,
@@ -124,7 +133,7 @@ def test_settings_and_recorded_books_are_those_of_the_markets(warps, parts, leve
         open_price=[1, 2, 3],
         open_depth=[0, 5, 6],
         mix={"noise": "rest", "maker": [0, 0.1, 0.2]},
-        market_ids=np.arange(9)[::-1] * 2**27,
+        market_ids=ids,
         market_settings=settings,
     )
     plan = RecordPlan.of(auction, "book", book_markets=[0, 3, 8])

@@ -240,12 +240,18 @@ class PlainOpening:
 def lay_out(grid, block, entries, depths, settings, ids, book_rows, markets, scalars, *counts):
     """Write the parameters of every market, and the depth of its levels where it is looked for."""
     assert all(isinstance(each, np.uint32) for each in counts)
-    entry_count, depth_count, count = map(int, counts)
+    entry_count, depth_count, count, *numbering = map(int, counts)
+    first_setting, setting_markets, first_id, id_count = numbering
     assert (grid - 1) * block < count <= grid * block
     number = np.arange(count)
-    entry = array_at(settings, np.int64, count) if settings else number
+    entry = first_setting + number // setting_markets
+    if settings:
+        entry = array_at(settings, np.int64, count)
+    numbers = first_id + number % id_count
+    if ids:
+        numbers = array_at(ids, np.int64, count)
     rows = array_at(entries, MARKET, entry_count)[entry if entry_count > 1 else 0 * number].copy()
-    rows["market_id"] = array_at(ids, np.int64, count)
+    rows["market_id"] = numbers
     rows["key"] = market_keys(rows["seed"], rows["market_id"])
     rows["book_row"] = array_at(book_rows, np.int64, count) if book_rows else -1
     array_at(markets, MARKET, count)[:] = rows

@@ -348,11 +348,49 @@ def test_parts_have_only_the_entries_of_their_markets():
     for given, entries, depths in (
         ({}, [1, 1], [[8], [8]]),
         (varied, [2, 2], [[1, 2], [3, 4]]),
-        ({**varied, "market_settings": [3, 1, 1, 2]}, [4, 4], [[1, 2, 3, 4]] * 2),
+        ({**varied, "market_settings": [3, 1, 1, 0]}, [4, 4], [[1, 2, 3, 4]] * 2),
     ):
         auction = CallAuction.of(4, levels=8, agents=2, **given)
         parts = split_markets(auction, auction.shared_type_counts(), RecordPlan(), 2)
         assert [len(part.parameters) for part in parts] == entries
         assert [part.depths.tolist() for part in parts] == depths
         assert [part.book_rows for part in parts] == [None, None]
-    assert [part.settings.tolist() for part in parts] == [[3, 1], [1, 2]]
+    assert [part.settings.numbers.tolist() for part in parts] == [[3, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    "settings, ids",
+    [
+        ((5, 1), (0, 12)),
+        ((0, 12), (2**31 - 13, 12)),
+        ((2, 3), (7, 4)),
+        ((0, 6), (3, 1)),
+        (None, (0, 12)),
+        ([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6], [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 3]),
+        ([0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3], [3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2]),
+        ([0] * 5 + [1] * 7, [0] * 5 + [1] * 7),
+    ],
+)
+def test_numbers_that_follow_a_rule_are_not_brought(settings, ids):
+    def numbers(rule, kind):
+        if not isinstance(rule, tuple):
+            return rule
+        first, period = rule
+        place = np.arange(12)
+        return first + (place // period if kind == "settings" else place % period)
+
+    given = numbers(settings, "settings"), numbers(ids, "ids")
+    auction = CallAuction.of(
+        12,
+        levels=8,
+        seed=7 if settings is None else range(max(given[0]) + 1),
+        market_settings=given[0],
+        market_ids=given[1],
+    )
+    (own,) = split_markets(auction, auction.shared_type_counts(), RecordPlan(), 1)
+    for found, rule in ((own.settings, settings), (own.ids, ids)):
+        if isinstance(rule, list):
+            assert found.numbers.tolist() == rule
+        else:
+            assert found.numbers is None
+            assert (found.first, found.period) == (rule or (0, 1))

@@ -106,3 +106,16 @@ def test_types_are_given_to_markets(engine):
 def test_errors_name_the_setting(wrong, said):
     with pytest.raises(ParameterError, match=said):
         CallAuction.of(7, **shared(**wrong))
+
+
+def test_what_nobody_can_change_is_not_copied():
+    kept, open_to_change = np.arange(3), np.arange(3)
+    kept.flags.writeable = False
+    view = np.broadcast_to(np.int64(1), 3)
+    for given, taken in ((kept, True), (open_to_change, False), (view, False)):
+        found = CallAuction.of(3, market_ids=given).market_ids
+        assert (found is given) == taken
+        assert found.tolist() == given.tolist()
+        assert not found.flags.writeable
+    open_to_change[:] = 7
+    assert CallAuction.of(3, max_qty=kept + 1).max_qty.tolist() == [1, 2, 3]

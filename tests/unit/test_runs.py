@@ -84,7 +84,7 @@ def test_one_run_may_be_cut_into_runs_of_any_length_and_others_not():
 @pytest.mark.parametrize("parts", [2, 3, 8])
 @pytest.mark.parametrize("count", [1024, 5000, 57_600, 640_000, 640_001, 639_999])
 def test_every_part_gets_runs_from_all_over(count, parts):
-    dealt = deal(Runs.one(7, 7 + count), parts, count)
+    dealt = deal(Runs.one(7, 7 + count), parts, count, 1)
     numbers = np.concatenate([as_array(part) for part in dealt])
     assert np.array_equal(np.sort(numbers), np.arange(7, 7 + count))
     sizes = [len(part) for part in dealt]
@@ -100,7 +100,7 @@ def test_every_part_gets_runs_from_all_over(count, parts):
 
 
 def test_the_longest_of_the_runs_that_make_the_parts_equal_is_taken():
-    assert deal(Runs.one(0, 640_000), 2, 640_000) == [
+    assert deal(Runs.one(0, 640_000), 2, 640_000, 64) == [
         Runs(0, 320_000, 8000, 16_000),
         Runs(8000, 320_000, 8000, 16_000),
     ]
@@ -109,16 +109,16 @@ def test_the_longest_of_the_runs_that_make_the_parts_equal_is_taken():
 def test_parts_of_neighbours_are_made_where_a_part_would_be_too_large():
     """As the last run of 5001 numbers, which is shorter, makes one part larger than the other."""
     numbers = Runs.one(0, 5001)
-    largest = max(map(len, deal(numbers, 2, 5001)))
+    largest = max(map(len, deal(numbers, 2, 5001, 1)))
     assert largest > 2501
-    assert deal(numbers, 2, largest - 1) == cut_evenly(numbers, 2)
+    assert deal(numbers, 2, largest - 1, 1) == cut_evenly(numbers, 2)
 
 
 def test_numbers_that_are_no_runs_are_dealt_too(monkeypatch):
     monkeypatch.setattr(markets, "_SHORTEST_RUN", 2)
     monkeypatch.setattr(markets, "_RUNS_EACH", 2)
     numbers = np.array([0, 1, 4, 5, 8, 9, 12, 13])
-    assert [part.tolist() for part in deal(numbers, 2, 8)] == [[0, 1, 8, 9], [4, 5, 12, 13]]
+    assert [part.tolist() for part in deal(numbers, 2, 8, 1)] == [[0, 1, 8, 9], [4, 5, 12, 13]]
 
 
 def test_numbers_at_places_are_runs_where_none_is_left_out():

@@ -112,6 +112,9 @@ def _check_array(parameter: Parameter, value: Any, count: int, of: str) -> np.nd
         first = int(np.argmax(bad))
         raise ParameterError(_outside(parameter, array[first], f" in {of} {first}"), bad)
     dtype = np.float64 if parameter.real else np.uint64 if parameter.name == "seed" else np.int64
+    if array.dtype == dtype and array.base is None and not array.flags.writeable:
+        # Nobody changes it: no copy, which takes as long as the checks of many markets.
+        return array
     kept = array.astype(dtype)
     kept.flags.writeable = False
     return kept

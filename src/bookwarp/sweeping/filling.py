@@ -28,9 +28,9 @@ def fill(results: Results | SweepStore, run: Run, progress: Progress = None) -> 
         KeyboardInterrupt: with a note that says what was kept.
     """
     plan, missing = results.plan, results.missing()
-    wanted = sum(plan.events(number) for number in range(plan.blocks.count))
-    done = wanted - sum(plan.events(number) for number in missing)
     written = sorted(set(range(plan.blocks.count)).difference(missing))
+    wanted = sum(plan.events(number) for number in range(plan.blocks.count))
+    done = sum(plan.events(number) for number in written)
     try:
         with work_bar(progress, done, wanted) as report:
             run(missing, report, written.append)

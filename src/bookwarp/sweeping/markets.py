@@ -1,8 +1,9 @@
 """Which markets run together, and which settings they have."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import pairwise
+from math import lcm
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def cut_evenly(numbers: Numbers, parts: int) -> list[Numbers]:
     return [pick(numbers, Runs.one(first, stop)) for first, stop in pairwise(edges)]
 
 
-def deal(numbers: Numbers, parts: int, most: int) -> list[Numbers]:
+def deal(numbers: Numbers, parts: int, most: int, replicas: int) -> list[Numbers]:
     """Return the numbers in parts that take about as long to run.
 
     Neighbours have settings that are alike, and in one half of a grid all markets may take longer
@@ -45,16 +46,20 @@ def deal(numbers: Numbers, parts: int, most: int) -> list[Numbers]:
         numbers: of markets.
         parts: how many.
         most: how many numbers a part may have.
+        replicas: markets of a setting, which stay together where there are many settings.
 
     Returns:
         The parts; of neighbours where the numbers are too few to be dealt.
     """
     count = len(numbers)
-    longest = min(_LONGEST_RUN, count // (_RUNS_EACH * parts)) // _SHORTEST_RUN * _SHORTEST_RUN
-    least = max(_SHORTEST_RUN, longest // 4)
+    longest = min(_LONGEST_RUN, count // (_RUNS_EACH * parts))
+    unit = lcm(_SHORTEST_RUN, replicas)
+    if unit > longest // 4:
+        unit = _SHORTEST_RUN
+    longest -= longest % unit
     # The longest one of those that make the parts most equal.
     run = min(
-        range(longest, least - 1, -_SHORTEST_RUN),
+        range(longest, max(unit, longest // 4) - 1, -unit),
         key=lambda run: len(_dealt(count, parts, run, 0)),
         default=0,
     )
@@ -106,16 +111,36 @@ def settings_of(markets: Numbers, replicas: int) -> tuple[np.ndarray, np.ndarray
     Returns:
         The settings, int64 [entry]; which of them each market has; and which replica it is.
     """
-    if isinstance(markets, Runs) and markets.is_one:
-        low, high = markets.first // replicas, -(-markets.stop // replicas)
-        own = slice(markets.first - low * replicas, markets.stop - low * replicas)
-        number = np.repeat(np.arange(high - low), replicas)[own]
-        return np.arange(low, high), number, np.tile(np.arange(replicas), high - low)[own]
+    if isinstance(markets, Runs):
+        if not any(number % replicas for number in astuple(markets)):
+            first, *lengths = (number // replicas for number in astuple(markets))
+            return _with_replicas(Runs(first, *lengths).array(), replicas)
+        if markets.is_one:
+            low, high = markets.first // replicas, -(-markets.stop // replicas)
+            own = slice(markets.first - low * replicas, markets.stop - low * replicas)
+            settings, number, replica = _with_replicas(np.arange(low, high), replicas)
+            return settings, number[own], replica[own]
     each = as_array(markets)
     setting = each // replicas
     first = np.flatnonzero(np.diff(setting, prepend=-1))
     number = np.repeat(np.arange(len(first)), np.diff(first, append=len(setting)))
     return setting[first], number, each - setting * replicas
+
+
+def _with_replicas(
+    settings: np.ndarray, replicas: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `settings_of` does of all markets of some settings.
+
+    The arrays are read-only, so that a simulation takes them as they are.
+    """
+    count = len(settings)
+    number, replica = (np.empty(count * replicas, np.int64) for _ in range(2))
+    number.reshape(count, replicas)[...] = np.arange(count)[:, None]
+    replica.reshape(count, replicas)[...] = np.arange(replicas)
+    for each in (number, replica):
+        each.flags.writeable = False
+    return settings, number, replica
 
 
 def by_group(plan: SweepPlan, markets: Numbers) -> Iterator[tuple[Group, Numbers]]:

@@ -4,7 +4,7 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bookwarp.engines.cuda.gpu import giving_back
 from bookwarp.measures.protocol import fill
 from bookwarp.simulation import Simulation
 from bookwarp.spec.runs import Runs
@@ -38,6 +39,10 @@ TakeRoom = Callable[[list[int]], tuple[Room, slice]]
 
 Wait = Callable[[], None]
 """Returns when something is there."""
+
+Work = Callable[[int | None, Future[int]], None]
+"""Does something on a GPU, or a core, and tells of how many agent events it was, which may be some
+time before it has also tidied up."""
 
 _HEADER = b"bookwarp sweep block 1\n"
 _BATCHES = 2
@@ -117,7 +122,8 @@ def running_blocks(
         begin()
         yield blocks()
     finally:
-        lanes.shutdown()
+        # When all is done, it is only that memory is freed.
+        lanes.shutdown(wait=bool(begun))
         for batch in begun:
             batch.let_go()
 
@@ -137,23 +143,36 @@ class _Lanes:
         self._pools = [ThreadPoolExecutor(workers) for _ in self._devices]
         self._next = 0
 
-    def cut(self, rows: Numbers, most: int) -> list[Numbers]:
+    def cut(self, rows: Numbers, most: int, replicas: int) -> list[Numbers]:
         """Return rows in parts of at most `most`, on all GPUs as many of them."""
         lanes = len(self._pools)
         count = -(-len(rows) // most)
         parts = min(len(rows), -(-count // lanes) * lanes)
-        return cut_evenly(rows, parts) if lanes == 1 else deal(rows, parts, most)
+        return cut_evenly(rows, parts) if lanes == 1 else deal(rows, parts, most, replicas)
 
-    def submit(self, work: Callable[[int | None], int]) -> Future[int]:
-        """Let the next GPU in turn, or a core, do some work; it is told which GPU it is for."""
+    def submit(self, work: Work) -> Future[int]:
+        """Let the next GPU in turn, or a core, do some work.
+
+        Returns:
+            What gets the agent events that it was, or the error that there is.
+        """
         lane = self._next % len(self._pools)
         self._next += 1
-        return self._pools[lane].submit(work, self._devices[lane])
+        done: Future[int] = Future()
+        self._pools[lane].submit(_do, work, self._devices[lane], done)
+        return done
 
-    def shutdown(self) -> None:
-        """Begin no more work, and wait for what runs."""
+    def shutdown(self, wait: bool) -> None:
+        """Begin no more work, and, if need be, wait for what runs."""
         for pool in self._pools:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait, cancel_futures=True)
+
+
+def _do(work: Work, device: int | None, done: Future[int]) -> None:
+    try:
+        work(device, done)
+    except BaseException as error:  # noqa: BLE001
+        done.set_exception(error)
 
 
 class _Batch:
@@ -182,7 +201,8 @@ class _Batch:
         left = len(markets)
         for group, rows in by_group(plan, markets):
             left -= len(rows)
-            for part in lanes.cut(rows, machine.markets_at_once(plan, group)):
+            most = machine.markets_at_once(plan, group)
+            for part in lanes.cut(rows, most, plan.design.replicas):
                 known: Future[Wait] = Future()
                 own = pick(markets, part)
                 work = partial(self._measure, group, own, part, machine, known)
@@ -233,7 +253,8 @@ class _Batch:
         machine: Machine,
         known: Future[Wait],
         device: int | None,
-    ) -> int:
+        done: Future[int],
+    ) -> None:
         """Run some markets of a group and put what is measured into `rows` of the results.
 
         `known` gets what waits for their exact results, or the error that there is.
@@ -256,7 +277,10 @@ class _Batch:
             # Nothing is copied any longer to memory that is let go next, whatever the measure did.
             exact()
         self._room.done(len(markets))
-        return int(len(markets) * group.shared["agents"] * group.shared["steps"])
+        with nullcontext() if device is None else giving_back(device):
+            done.set_result(int(len(markets) * group.shared["agents"] * group.shared["steps"]))
+            # Nobody waits while gigabytes are freed but who wants memory of this GPU next.
+            del simulation
 
     def _send_exact(self, simulation: Simulation, rows: Numbers) -> Wait:
         """Start to put the exact results of a simulation into `rows` of the results.
@@ -287,13 +311,20 @@ class _Batch:
 
         return finish
 
-    def _follow(self, group: Group, rows: Numbers, machine: Machine, device: int | None) -> int:
+    def _follow(
+        self,
+        group: Group,
+        rows: Numbers,
+        machine: Machine,
+        device: int | None,
+        done: Future[int],
+    ) -> None:
         """Run chosen markets of a group for their prices, which need no measure."""
         markets, steps = self._path_markets[as_index(rows)], group.shared["steps"]
         simulation = _simulation(self._plan, group, markets, machine, device, ("last",), 1)
         simulation.step(steps, in_pieces=False)
         self._paths[as_index(rows), :steps] = simulation.history["last"].T
-        return 0
+        done.set_result(0)
 
 
 def _simulation(

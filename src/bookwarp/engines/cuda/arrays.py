@@ -127,9 +127,10 @@ def row_arrays(part: Part) -> dict[str, DeviceArray]:
     "total_volume", the lots so far.
     """
     assert part.kept is not None
+    memory = part.kept.memory
     return {
-        "total_volume" if name == "volume" else name: DeviceArray(memory, 0, shape, _WIDE)
-        for name, (memory, shape) in part.kept.places().items()
+        "total_volume" if name == "volume" else name: DeviceArray(memory, start, shape, _WIDE)
+        for name, (start, shape) in part.kept.places().items()
     }
 
 

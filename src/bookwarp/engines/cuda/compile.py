@@ -99,6 +99,7 @@ def find_compiled(source: str, arch: str, what: str) -> bytes:
     return code
 
 
+@cache
 def code_name(key: KernelKey, arch: str) -> str:
     """Return a name that nothing shares but what compiles to the same code."""
     return _name_of_code(join_sources(key), arch)

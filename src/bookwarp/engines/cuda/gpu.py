@@ -6,8 +6,11 @@ program that also uses CuPy or PyTorch finds the device that it had.
 
 import ctypes
 import weakref
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Condition
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +22,32 @@ _PINNED_PORTABLE = 1
 _EVENT_WITH_TIMING, _EVENT_WITHOUT_TIMING = 0, 2
 _STREAM_NON_BLOCKING = 1
 _LEGACY_STREAM = 1
+
+_LEAVING: Counter[int] = Counter()
+"""By number of the GPU, in how many places memory of it is being given back."""
+_LEFT = Condition()
+
+
+@contextmanager
+def giving_back(ordinal: int) -> Iterator[None]:
+    """Let all who want memory of a GPU wait until what is dropped within is freed.
+
+    To free gigabytes takes hundredths of a second. This is how to do that beside other work, and
+    have nobody find that there is less memory than there should be.
+    """
+    with _LEFT:
+        _LEAVING[ordinal] += 1
+    try:
+        yield
+    finally:
+        with _LEFT:
+            _LEAVING[ordinal] -= 1
+            _LEFT.notify_all()
+
+
+def _await_what_leaves(ordinal: int) -> None:
+    with _LEFT:
+        _LEFT.wait_for(lambda: _LEAVING[ordinal] == 0)
 
 
 def _at_the_end_of(thing: Any, call: Callable[..., None], *arguments: Any) -> None:
@@ -112,12 +141,14 @@ class Gpu:
 
     def free_bytes(self) -> int:
         """Return how much memory of the GPU is free."""
+        _await_what_leaves(self.ordinal)
         with self:
             free, _ = checked(self._driver.cuMemGetInfo())
         return int(free)
 
     def claim(self, nbytes: int) -> int:
         """Return the address of `nbytes` new bytes; `Memory` is how to hold them."""
+        _await_what_leaves(self.ordinal)
         with self:
             try:
                 pointer = int(checked(self._driver.cuMemAlloc(max(1, nbytes))))

@@ -1,10 +1,11 @@
 """Recorded rows that stay on the GPU: steps write them where other libraries take them."""
 
+from itertools import accumulate
 from math import prod
 
 import numpy as np
 
-from bookwarp.engines.cuda.gpu import Gpu, Memory
+from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart
 from bookwarp.engines.cuda.layout import BOOK_SIDES, ROWS
 from bookwarp.spec.record import BOOK, RecordPlan
 
@@ -27,13 +28,13 @@ class KeptRows:
         self._gpu = gpu
         self._shapes = shapes
         self._capacity = capacity
-        self._memory = {
-            name: Memory(gpu, capacity * prod(shape) * _ROW.itemsize)
-            for name, shape in shapes.items()
-        }
+        sizes = [capacity * prod(shape) * _ROW.itemsize for shape in shapes.values()]
+        # One for all: the driver takes as long for any as for a gigabyte.
+        self._memory = Memory(gpu, sum(sizes))
+        self._starts = dict(zip(shapes, accumulate(sizes, initial=0), strict=False))
         # One more: steps that record nothing may follow the last row.
         self._table = Memory(gpu, (capacity + 1) * ROWS.itemsize)
-        gpu.write(self._table, self._lay_out(plan))
+        gpu.write(self._table, self._lay_out(plan), beside=True)
         self.filled = 0
         """How many rows there are."""
 
@@ -51,27 +52,34 @@ class KeptRows:
         """Note that a kernel was started that writes `count` rows, no more than `room`."""
         self.filled += count
 
-    def places(self) -> dict[str, tuple[Memory, tuple[int, ...]]]:
-        """Return the memory of everything that is recorded, and its shape, [row, ...]."""
+    @property
+    def memory(self) -> Memory:
+        """Where all rows are."""
+        return self._memory
+
+    def places(self) -> dict[str, tuple[int, tuple[int, ...]]]:
+        """Return where in `memory` what is recorded starts, bytes, and its shape, [row, ...]."""
         return {
-            name: (memory, (self.filled, *self._shapes[name]))
-            for name, memory in self._memory.items()
+            name: (start, (self.filled, *self._shapes[name]))
+            for name, start in self._starts.items()
         }
 
     def read(self) -> dict[str, np.ndarray]:
         """Return all rows in host memory, int64 [row, ...], once the steps so far are done."""
-        return {
-            name: self._gpu.read(memory, np.empty(shape, _ROW))
-            for name, (memory, shape) in self.places().items()
-        }
+        found = {}
+        for name, (start, shape) in self.places().items():
+            array = np.empty(shape, _ROW)
+            place = MemoryPart(self._memory.pointer + start, array.nbytes)
+            found[name] = self._gpu.read(place, array)
+        return found
 
     def _lay_out(self, plan: RecordPlan) -> np.ndarray:
         """Return a structure for every row that may be the first of a launch, ROWS [row]."""
         table = np.zeros(self._capacity + 1, ROWS)
         rows = np.arange(self._capacity + 1, dtype=np.uint64)
-        for name, memory in self._memory.items():
+        for name, start in self._starts.items():
             step = np.uint64(prod(self._shapes[name]) * _ROW.itemsize)
-            table[name] = np.uint64(memory.pointer) + rows * step
+            table[name] = np.uint64(self._memory.pointer + start) + rows * step
         table["every"], table["depth_ticks"] = plan.every, plan.depth_ticks
         table["book_markets"] = self._shapes[BOOK_SIDES[0]][0] if BOOK in plan.names else 0
         return table

@@ -80,6 +80,7 @@ def open_markets(
         *_bring(gpu, own, memory),
         *(parameters.pointer, scalars.pointer),
         *map(np.uint32, (len(own.parameters), len(own.depths), own.count)),
+        *map(np.uint32, (own.settings.first, own.settings.period, own.ids.first, own.ids.period)),
     )
     gpu.fill(book, 0, book.nbytes)
     gpu.launch(
@@ -108,7 +109,7 @@ def _bring(gpu: Gpu, own: Slice, memory: Memory) -> list[int]:
 
 
 def _to_bring(own: Slice) -> tuple[np.ndarray | None, ...]:
-    return own.parameters, own.depths, own.settings, own.ids, own.book_rows
+    return own.parameters, own.depths, own.settings.numbers, own.ids.numbers, own.book_rows
 
 
 def _aligned(nbytes: int) -> int:

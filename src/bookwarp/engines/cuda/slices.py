@@ -14,6 +14,44 @@ NOT_RECORDED = -1
 
 
 @dataclass(frozen=True, eq=False)
+class Numbering:
+    """A number for each market, as the kernel that lays markets out takes it."""
+
+    numbers: np.ndarray | None
+    """int64 [market]; None where the two below say it as well, and nothing need be brought."""
+    first: int = 0
+    period: int = 1
+    """Markets until a setting comes that is one larger, or until numbers begin anew."""
+
+    @classmethod
+    def of_settings(cls, numbers: np.ndarray) -> "Numbering":
+        """Take settings, int64 [market]: each may have as many markets that follow each other."""
+        period = _places_until(numbers != numbers[0])
+        if len(numbers) % period == 0:
+            settings = numbers.reshape(-1, period)
+            count = numbers[0] + np.arange(len(settings))
+            if (settings == count[:, None]).all():
+                return cls(None, int(numbers[0]), period)
+        return cls(numbers)
+
+    @classmethod
+    def of_ids(cls, numbers: np.ndarray) -> "Numbering":
+        """Take the numbers that markets draw as, int64 [market]: they may count up, or anew."""
+        period = _places_until(numbers == numbers[0])
+        if len(numbers) % period == 0:
+            count = numbers[0] + np.arange(period)
+            if (numbers.reshape(-1, period) == count).all():
+                return cls(None, int(numbers[0]), period)
+        return cls(numbers)
+
+
+def _places_until(found: np.ndarray) -> int:
+    """Return the first place but 0 where something was found; how many there are if nowhere."""
+    place = int(np.argmax(found[1:])) + 1 if len(found) > 1 else 0
+    return place if place and found[place] else len(found)
+
+
+@dataclass(frozen=True, eq=False)
 class Slice:
     """Consecutive markets of an ensemble, `first` .. `stop`, half-open, and what is theirs."""
 
@@ -23,10 +61,10 @@ class Slice:
     """MARKET [entry]: of all markets one, or of each, or those that `settings` number."""
     depths: np.ndarray
     """int64 [entry] or [1]: lots of the two levels that a book opens with."""
-    settings: np.ndarray | None
-    """int64 [market], the entry of each market; None where that is its own."""
-    ids: np.ndarray
-    """int64 [market], the number under which each market draws."""
+    settings: Numbering
+    """The entry of each market."""
+    ids: Numbering
+    """The number under which each market draws."""
     types: np.ndarray | None
     """int8 [market, agent], or None: agents are ordered by type."""
     first_book: int
@@ -92,8 +130,8 @@ def split_markets(
             stop=own.stop,
             parameters=of_entries(parameters),
             depths=of_entries(depths),
-            settings=None if settings is None else settings[own],
-            ids=auction.market_ids[own],
+            settings=Numbering(None) if settings is None else Numbering.of_settings(settings[own]),
+            ids=Numbering.of_ids(auction.market_ids[own]),
             types=None if auction.agent_types is None else auction.agent_types[own],
             first_book=books[part],
             books=count,

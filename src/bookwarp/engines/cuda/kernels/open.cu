@@ -4,17 +4,19 @@ constexpr uint32 BLOCK = 128;
 
 // Parameters of each market, from those that the host has brought once for all that share them; and
 // the lots of the levels that its book opens with, in the place of its best bid, which is written
-// over: so they take no memory of their own. `settings` is null where an entry is a market's own,
-// `book_rows` where no book is recorded.
+// over: so they take no memory of their own. `settings` is null where each has as many markets that
+// follow each other, `ids` where they count up again and again, `book_rows` where no book is recorded.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 lay_out(const Market* entries, const int64* depths, const int64* settings, const int64* ids,
         const int64* book_rows, Market* markets, int64* scalars, uint32 entry_count,
-        uint32 depth_count, uint32 market_count) {
+        uint32 depth_count, uint32 market_count, uint32 first_setting, uint32 setting_markets,
+        uint32 first_id, uint32 id_count) {
     const uint32 market = blockIdx.x * BLOCK + threadIdx.x;
     if (market >= market_count) return;
-    const uint32 entry = settings ? (uint32)settings[market] : market;
+    const uint32 entry =
+        settings ? (uint32)settings[market] : first_setting + market / setting_markets;
     Market own = entries[entry_count == 1 ? 0 : entry];
-    own.market_id = (uint32)ids[market];
+    own.market_id = ids ? (uint32)ids[market] : first_id + market % id_count;
     own.key = splitmix64(splitmix64(own.seed) + own.market_id);
     own.book_row = book_rows ? (int32)book_rows[market] : -1;
     markets[market] = own;
