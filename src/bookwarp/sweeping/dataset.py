@@ -1,5 +1,6 @@
 """The results of a sweep in memory."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,14 @@ class Results:
         self._paths = np.full((len(plan.paths.markets), plan.paths.steps), NO_VALUE, np.int64)
         self._exact: dict[int, bytes] = {}
 
+    def prepare(self) -> None:
+        """Make the dataset, whose values come later.
+
+        It takes some milliseconds, and far more where xarray has to be imported, in which the first
+        blocks may run already.
+        """
+        _ = self._dataset
+
     def missing(self) -> list[int]:
         """Return the blocks that are not there."""
         return [n for n in range(self.plan.blocks.count) if n not in self._exact]
@@ -75,29 +84,34 @@ class Results:
 
     def open(self) -> "xr.Dataset":
         """Return the dataset, as `SweepStore.open` does."""
+        dataset = self._dataset
+        for name, variable in list(dataset.data_vars.items()):
+            if MISSING in variable.attrs:
+                dataset[name] = (variable.dims, *_decoded(variable.values, variable.attrs))
+        dataset.attrs = attributes(self.plan, self.finish())
+        return dataset
+
+    @cached_property
+    def _dataset(self) -> "xr.Dataset":
+        """The dataset as it is at first: integers are not decoded, and there is no digest."""
         import xarray as xr
 
-        plan = self.plan
         arrays = {**self._room.results, PATH_PRICE: self._paths}
-        variables = result_variables(plan) | path_variable(plan)
-        coords = coordinates(plan)
+        variables = result_variables(self.plan) | path_variable(self.plan)
         return xr.Dataset(
             {
-                name: (each.dims, *_decoded(arrays[name].reshape(each.shape), each.attributes))
+                name: (each.dims, arrays[name].reshape(each.shape), each.attributes)
                 for name, each in variables.items()
             },
             coords={
                 name: (dims, _as_text(values), said)
-                for name, (dims, values, said) in coords.items()
+                for name, (dims, values, said) in coordinates(self.plan).items()
             },
-            attrs=attributes(plan, self.finish()),
         )
 
 
 def _decoded(array: np.ndarray, said: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
     """Return integers, some of which have no value, as xarray shows them: floats and NaN."""
-    if MISSING not in said:
-        return array, said
     values = array.astype(np.float64)
     values[array == NO_VALUE] = np.nan
     return values, {name: value for name, value in said.items() if name != MISSING}

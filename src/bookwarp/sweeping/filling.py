@@ -29,7 +29,7 @@ def fill(results: Results | SweepStore, run: Run, progress: Progress = None) -> 
     """
     plan, missing = results.plan, results.missing()
     written = sorted(set(range(plan.blocks.count)).difference(missing))
-    wanted = sum(plan.events(number) for number in range(plan.blocks.count))
+    wanted = plan.all_events
     done = sum(plan.events(number) for number in written)
     try:
         with work_bar(progress, done, wanted) as report:
@@ -46,8 +46,8 @@ def run_here(results: Results | SweepStore, machine: Machine) -> Run:
         # Where results are written to a store, each launch has memory of its own until they are.
         room = results.room if isinstance(results, Results) else None
         with running_blocks(results.plan, missing, machine, report, room) as blocks:
+            results.prepare()
             if isinstance(results, SweepStore):
-                results.prepare()
                 write_blocks(results, blocks, written)
             else:
                 for block in blocks:

@@ -132,6 +132,16 @@ class SweepPlan:
         """Return how many of the markets `first` .. `stop`, half-open, belong to a group."""
         return self._before(group, stop) - self._before(group, first)
 
+    @property
+    def all_events(self) -> int:
+        """Agent events of all blocks."""
+        return sum(
+            len(group.settings)
+            * self.design.replicas
+            * int(group.shared["agents"] * group.shared["steps"])
+            for group in self.settings.groups
+        )
+
     def events(self, block: int) -> int:
         """Return the agent events of a block."""
         first, stop = self.blocks.markets(block)
