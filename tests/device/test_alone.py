@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from on_device import device_tests
 
+import bookwarp as bw
 from bookwarp.engines.cuda.gpu import Gpu
 from bookwarp.simulation import Simulation
 from bookwarp.spec.errors import EngineError
@@ -95,3 +96,14 @@ def test_memory_is_given_back_when_a_simulation_is_gone():
     del simulation
     assert during < before - 70 * 10**6
     assert gpu.free_bytes() > before - 10 * 10**6
+
+
+def test_whoever_asks_for_memory_after_a_sweep_waits_until_it_is_free():
+    """A sweep frees it beside what follows, which takes some time for gigabytes of rows."""
+    given = {"agents": 24, "levels": 24, "steps": 2000, "measure": bw.measures.prices}
+    design = bw.grid(momentum=[0.1, 0.3], noise="rest", replicas=100_000)
+    bw.sweep(design, engine="cuda", **given).close()
+    free = Gpu(0).free_bytes()
+    for _ in range(3):
+        bw.sweep(design, engine="cuda", **given).close()
+        assert Gpu(0).free_bytes() == free
