@@ -1,5 +1,7 @@
 """Sweeps on a GPU: the same dataset and the same bytes as on the cores, in one launch."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,6 +10,7 @@ from on_device import device_tests
 import bookwarp as bw
 from bookwarp.engines.cuda.engine import device_count
 from bookwarp.engines.cuda.part import Part
+from bookwarp.sweeping.machine import Machine
 
 pytestmark = device_tests
 
@@ -72,6 +75,20 @@ def test_a_sweep_is_that_of_the_cores(name, devices, tmp_path):
 def test_all_settings_are_one_launch_on_each_device(launches, devices):
     bw.sweep(DESIGN, engine="cuda", devices=devices, block_markets=20, **SMALL)
     assert launches == [SMALL["steps"]] * (1 if devices is None else device_count())
+
+
+@pytest.mark.parametrize("out", [None, "here.zarr"])
+def test_markets_that_are_dealt_are_in_their_places(launches, out, monkeypatch, tmp_path):
+    """One GPU plays two, so that this runs wherever there is one."""
+    design = bw.grid(momentum=np.linspace(0, 0.6, 7), maker=[0.1, 0.3], noise="rest", replicas=111)
+    given = {"agents": 24, "levels": 24, "steps": 120}
+    one = bw.sweep(design, engine="cuda", **given)
+    of = Machine.of
+    monkeypatch.setattr(Machine, "of", lambda *how: replace(of(*how), devices=(0, 0)))
+    launches.clear()
+    two = bw.sweep(design, engine="cuda", out=out and tmp_path / out, **given)
+    assert launches == [120, 120]
+    xr.testing.assert_identical(two.load(), one)
 
 
 def test_memory_cuts_launches_and_changes_nothing(launches, monkeypatch):

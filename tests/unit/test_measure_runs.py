@@ -10,7 +10,9 @@ import bookwarp as bw
 from bookwarp.engines import registry
 from bookwarp.engines.cuda import engine
 from bookwarp.measures import FactMeasure, recording
+from bookwarp.measures.protocol import fill
 from bookwarp.simulation import Simulation
+from bookwarp.spec.runs import Runs
 
 ALL = bw.measures.stylised_facts
 GIVEN = {"markets": 7, "agents": 24, "levels": 24, "steps": 61, "seed": 3}
@@ -72,6 +74,23 @@ def test_rows_on_devices_are_measured_there(devices, numbers, keep, monkeypatch)
         # All that is exact is made of what the devices sum; no row is brought.
         monkeypatch.setattr(Simulation, "history", None)
     assert_same_facts(ALL.of_simulation(simulation), expected)
+
+
+@needs_compiler
+@pytest.mark.parametrize("places", [Runs.one(2, 9), Runs(1, 7, 2, 5)])
+@pytest.mark.parametrize("numbers", [None, [0], [0, 1]])
+def test_facts_are_written_to_the_places_that_are_told(devices, numbers, places):
+    """Of a simulation on cores, on a GPU, or on two."""
+    where = {} if numbers is None else {"devices": numbers, "keep_on_device": True}
+    simulation = run(engine="cpu" if numbers is None else "cuda", **where)
+    expected = ALL.of_simulation(run(engine="reference"))
+    found = {name: np.full((30, *array.shape[1:]), -7.0) for name, array in expected.items()}
+    fill(ALL, simulation, found, places)
+    others = np.ones(30, bool)
+    others[places.array()] = False
+    for name, array in expected.items():
+        assert found[name][places.array()].tobytes() == array.tobytes(), name
+        assert (found[name][others] == -7.0).all()
 
 
 @needs_compiler
