@@ -106,6 +106,16 @@ def test_the_longest_of_the_runs_that_make_the_parts_equal_is_taken():
     ]
 
 
+@pytest.mark.parametrize(
+    "count, replicas, unit",
+    [(640_000, 64, 64), (640_000, 100, 800), (57_344, 7, 224), (1554, 111, 32)],
+)
+def test_replicas_stay_together_where_that_leaves_runs_enough(count, replicas, unit):
+    one, other = deal(Runs.one(0, count), 2, count, replicas)
+    assert one.run == other.run < one.apart
+    assert one.run % unit == 0
+
+
 def test_parts_of_neighbours_are_made_where_a_part_would_be_too_large():
     """As the last run of 5001 numbers, which is shorter, makes one part larger than the other."""
     numbers = Runs.one(0, 5001)

@@ -3,6 +3,8 @@
 import hashlib
 import pickle
 from contextlib import nullcontext
+from threading import Event
+from time import sleep
 
 import numpy as np
 import pytest
@@ -429,6 +431,25 @@ def test_exact_results_are_there_before_their_memory_is_let_go(gpus, fails, monk
     wait_for_nothing_pinned()
     assert len(sent) == len(gpus) * (2 + len(EXACT))
     assert not any(sent)
+
+
+def test_an_error_waits_for_the_other_device(gpus):
+    """Which may still write to memory that nobody holds any longer then."""
+    begun, ended = Event(), []
+
+    class OneFails(TinyMeasure):
+        def of_simulation(self, simulation):
+            if simulation._engine.gpus[0].ordinal == 0:
+                assert begun.wait(30)
+                raise ZeroDivisionError
+            begun.set()
+            sleep(0.2)
+            ended.append(simulation)
+            return super().of_simulation(simulation)
+
+    with pytest.raises(ZeroDivisionError):
+        small(engine="cuda", devices="all", measure=OneFails())
+    assert ended
 
 
 def test_all_settings_of_one_shape_run_in_one_launch(gpus, dataset):
