@@ -104,9 +104,14 @@ def test_only_missing_blocks_are_run_again(copy, whole, monkeypatch):
     (copy / "mean_move" / "c.3.0.0.0").write_bytes(b"")
     damaged = copy / "mean_price" / "c.4.0.0"
     damaged.write_bytes(damaged.read_bytes()[::-1])
-    stored(copy)
+    told = []
+    stored(copy, progress=lambda *given: told.append(given))
     assert run == [1, 2, 3, 4]
     assert contents(copy) == contents(whole)
+    # What is there already counts; the settings of the last block cannot run.
+    block = 6 * GIVEN["agents"] * GIVEN["steps"]
+    assert min(told)[0] >= block
+    assert told[-1] == (4 * block, 4 * block)
 
 
 def test_a_store_that_is_not_complete_can_be_read_and_says_so(tmp_path, whole):
