@@ -11,6 +11,7 @@ import bookwarp as bw
 from bookwarp.engines import registry
 from bookwarp.engines.cuda import gpu
 from bookwarp.engines.cuda.gpu import giving_back
+from bookwarp.engines.cuda.part import Part
 
 DESIGN = bw.grid(momentum=[0.0, 0.2, 0.4], noise="rest", replicas=3)
 GIVEN = {"agents": 12, "levels": 16, "steps": 30, "measure": TinyMeasure()}
@@ -87,6 +88,29 @@ def test_a_sweep_is_there_before_its_memory_is_free(frees_late, emulated_gpus, o
         gpu._await_what_leaves(ordinal)
     assert not any(played.held_nbytes for played in used)
     assert found.identical(bw.sweep(DESIGN, engine="reference", **GIVEN))
+
+
+def test_all_simulations_of_a_sweep_are_freed_so(emulated_gpus, monkeypatch):
+    """Those of chosen paths too."""
+    monkeypatch.setattr(registry, "unavailable_reason", lambda: None)
+    states, freed = set(), []
+    make, release = Part.__init__, EmulatedGpu.release
+
+    def note(part, *given):
+        make(part, *given)
+        states.add(part.scalars.pointer)
+
+    def see(played, pointer):
+        if pointer in states:
+            freed.append(gpu._LEAVING[played.ordinal])
+        release(played, pointer)
+
+    monkeypatch.setattr(Part, "__init__", note)
+    monkeypatch.setattr(EmulatedGpu, "release", see)
+    bw.sweep(DESIGN, engine="cuda", devices="all", paths=1, **GIVEN)
+    for ordinal in (0, 1):
+        gpu._await_what_leaves(ordinal)
+    assert freed == [1, 1, 1]
 
 
 def test_the_next_launch_on_a_gpu_begins_when_its_memory_is_free(

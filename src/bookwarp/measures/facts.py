@@ -102,7 +102,7 @@ class FactMeasure:
         return filled(self, self.outputs(simulation.steps_done), simulation)
 
     def fill(self, simulation: Simulation, found: Found, places: Runs) -> None:
-        """Write every output into arrays of the caller's, as `bookwarp.measures.Fills` says."""
+        """Write every output into arrays of the caller's, as `Fills` of protocol.py says."""
         rows = check_recorded(simulation, self.series, self.every)
         parts = device_parts(simulation)
         if parts is None:

@@ -175,6 +175,17 @@ def _do(work: Work, device: int | None, done: Future[int]) -> None:
         done.set_exception(error)
 
 
+@contextmanager
+def _handing_on(events: int, done: Future[int], device: int | None) -> Iterator[None]:
+    """Tell that work is done, before what it needed is dropped within.
+
+    Nobody waits while gigabytes are freed, but who wants memory of this GPU next.
+    """
+    with nullcontext() if device is None else giving_back(device):
+        done.set_result(events)
+        yield
+
+
 class _Batch:
     """Blocks that run together, as few simulations as can be."""
 
@@ -277,9 +288,8 @@ class _Batch:
             # Nothing is copied any longer to memory that is let go next, whatever the measure did.
             exact()
         self._room.done(len(markets))
-        with nullcontext() if device is None else giving_back(device):
-            done.set_result(int(len(markets) * group.shared["agents"] * group.shared["steps"]))
-            # Nobody waits while gigabytes are freed but who wants memory of this GPU next.
+        events = int(len(markets) * group.shared["agents"] * group.shared["steps"])
+        with _handing_on(events, done, device):
             del simulation
 
     def _send_exact(self, simulation: Simulation, rows: Numbers) -> Wait:
@@ -324,7 +334,8 @@ class _Batch:
         simulation = _simulation(self._plan, group, markets, machine, device, ("last",), 1)
         simulation.step(steps, in_pieces=False)
         self._paths[as_index(rows), :steps] = simulation.history["last"].T
-        done.set_result(0)
+        with _handing_on(0, done, device):
+            del simulation
 
 
 def _simulation(
