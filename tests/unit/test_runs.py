@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bookwarp.spec.errors import ParameterError
 from bookwarp.spec.runs import Runs
 from bookwarp.sweeping import markets
 from bookwarp.sweeping.markets import as_array, cut_evenly, deal, pick
@@ -77,8 +78,22 @@ def test_entries_behind_an_array_are_refused():
 def test_one_run_may_be_cut_into_runs_of_any_length_and_others_not():
     assert plain(Runs.one(3, 10).in_runs_of(2)) == list(range(3, 10))
     assert plain(Runs(1, 5, 2, 4).in_runs_of(2)) == [1, 2, 5, 6, 9]
-    with pytest.raises(ValueError, match="runs of 2 numbers are no runs of 3"):
+    with pytest.raises(ParameterError, match="runs of 2 numbers are no runs of 3"):
         Runs(1, 5, 2, 4).in_runs_of(3)
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ((-1, 4, 2, 4), "first = -1 is less than 0"),
+        ((0, -1, 2, 4), "count = -1 is less than 0"),
+        ((0, 4, 0, 4), "run = 0 is less than 1"),
+        ((0, 4, 3, 2), "apart = 2 is less than 3"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(given, said):
+    with pytest.raises(ParameterError, match=said):
+        Runs(*given)
 
 
 @pytest.mark.parametrize("parts", [2, 3, 8])

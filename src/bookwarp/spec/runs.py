@@ -6,21 +6,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from bookwarp.spec.errors import ParameterError
+
 
 @dataclass(frozen=True)
 class Runs:
     """Numbers that increase: in runs of as many, which begin equally far from each other.
 
     The last run may be shorter.
+
+    Raises:
+        ParameterError: one of the four is too small.
     """
 
     first: int
+    """The smallest number, at least 0."""
     count: int
-    """How many numbers there are."""
+    """How many numbers there are, at least 0."""
     run: int
     """How many follow each other, at least 1."""
     apart: int
     """From the beginning of one run to that of the next, at least `run`."""
+
+    def __post_init__(self) -> None:
+        least = {"first": 0, "count": 0, "run": 1, "apart": self.run}
+        for name, low in least.items():
+            if getattr(self, name) < low:
+                raise ParameterError(f"{name} = {getattr(self, name)} is less than {low}")
 
     @classmethod
     def one(cls, first: int, stop: int) -> "Runs":
@@ -61,7 +73,7 @@ class Runs:
         if self.is_one:
             return Runs(self.first, self.count, length, length)
         if self.run != length:
-            raise ValueError(f"runs of {self.run} numbers are no runs of {length}")
+            raise ParameterError(f"runs of {self.run} numbers are no runs of {length}")
         return self
 
     def between(self, first: int, stop: int) -> "Iterator[Runs]":
