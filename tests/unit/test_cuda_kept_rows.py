@@ -114,6 +114,16 @@ def test_arrays_grow_with_the_steps_and_earlier_ones_stay():
     assert places[0] == places[1]
 
 
+@pytest.mark.parametrize("steps", [1, 20])
+def test_arrays_begin_where_other_libraries_want_them_to(steps):
+    """XLA takes no others; the memory itself begins at such a place on a GPU."""
+    simulation = keeping(**EVERYTHING, steps=steps).step(steps)
+    (part,) = simulation._engine._parts
+    starts = [start for start, _ in part.kept.places().values()]
+    assert len(set(starts)) == len(SERIES) + 2
+    assert all(start % 256 == 0 for start in starts)
+
+
 def test_what_was_not_recorded_is_not_there():
     simulation = keeping(record=()).step(30)
     assert simulation.device_history() == {}

@@ -1,15 +1,26 @@
 """Recorded rows that stay on the GPU: steps write them where other libraries take them."""
 
+from collections.abc import Mapping
 from itertools import accumulate
 from math import prod
 
 import numpy as np
 
 from bookwarp.engines.cuda.gpu import Gpu, Memory, MemoryPart
-from bookwarp.engines.cuda.layout import BOOK_SIDES, ROWS
+from bookwarp.engines.cuda.layout import BOOK_SIDES, ROWS, scalars_pitch
 from bookwarp.spec.record import BOOK, RecordPlan
 
 _ROW = np.dtype(np.int64)
+
+
+def kept_nbytes(shapes: Mapping[str, tuple[int, ...]], capacity: int) -> int:
+    """Return the memory of so many rows that stay on a GPU."""
+    return sum(_array_nbytes(shapes, capacity)) + (capacity + 1) * ROWS.itemsize
+
+
+def _array_nbytes(shapes: Mapping[str, tuple[int, ...]], capacity: int) -> list[int]:
+    """Return the bytes from the start of each array to that of the next, where others want it."""
+    return [scalars_pitch(capacity * prod(shape)) * _ROW.itemsize for shape in shapes.values()]
 
 
 class KeptRows:
@@ -28,7 +39,7 @@ class KeptRows:
         self._gpu = gpu
         self._shapes = shapes
         self._capacity = capacity
-        sizes = [capacity * prod(shape) * _ROW.itemsize for shape in shapes.values()]
+        sizes = _array_nbytes(shapes, capacity)
         # One for all: the driver takes as long for any as for a gigabyte.
         self._memory = Memory(gpu, sum(sizes))
         self._starts = dict(zip(shapes, accumulate(sizes, initial=0), strict=False))

@@ -10,11 +10,10 @@ import numpy as np
 from bookwarp.engines.cuda.compile import load_kernel
 from bookwarp.engines.cuda.extras import Extras, extras_nbytes, upload
 from bookwarp.engines.cuda.gpu import Fetch, Gpu, Memory
-from bookwarp.engines.cuda.kept_rows import KeptRows
+from bookwarp.engines.cuda.kept_rows import KeptRows, kept_nbytes
 from bookwarp.engines.cuda.kernel_key import KernelKey
 from bookwarp.engines.cuda.layout import (
     MARKET,
-    ROWS,
     lay_out_book,
     lay_out_scalars,
     lay_out_types,
@@ -235,7 +234,7 @@ def part_nbytes(
     kept_rows: int | None = None,
 ) -> int:
     """Return the most memory that a part takes at once: at least, if recorded rows are fetched."""
-    row = row_nbytes(row_shapes(plan, markets.count, markets.books, key.levels))
+    shapes = row_shapes(plan, markets.count, markets.books, key.levels)
     types = 0 if markets.types is None else lay_out_types(markets.types[:1]).size * markets.count
     each = MARKET.itemsize + key.levels * key.lots.itemsize
     scratch = grid_of(key, markets.count, multiprocessors) * key.scratch_bytes
@@ -244,8 +243,9 @@ def part_nbytes(
     waiting = key.waits * markets.count * key.levels * key.lots.itemsize
     state += extras_nbytes(waiting, markets.parents, markets.profile)
     if kept_rows is not None:
-        rows = kept_rows * (row + ROWS.itemsize) + ROWS.itemsize
+        rows = kept_nbytes(shapes, kept_rows)
     else:
+        row = row_nbytes(shapes)
         rows = buffer_nbytes(choose_capacity(row), row) if row else 0
     opening = extra_nbytes(markets, markets.count * key.levels * key.lots.itemsize)
     return state + types + max(opening, scratch + rows)
