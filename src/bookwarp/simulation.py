@@ -381,7 +381,8 @@ class Simulation:
         They are shared as `device_arrays` are. Names and shapes are those of `history`, int64 [row,
         market] and [row, chosen market, level]; but "total_volume" is the lots traded so far, where
         "volume" has those between two rows. Rows that `resume` took from a checkpoint are in
-        `history` alone. Steps that follow add rows: ask again then.
+        `history` alone. Steps that follow add rows: ask again then. All are one piece of memory,
+        which stays as long as one of them is held.
 
         Args:
             part: as for `device_arrays`.

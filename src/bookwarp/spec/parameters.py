@@ -64,6 +64,8 @@ PAPER_MAX_QTY = 2**24
 def check_value(parameter: Parameter, value: Any, count: int = 1, of: str = "market") -> Value:
     """Return `value` as an int, a float or a read-only array [count] inside the domain.
 
+    It is a copy, but of a read-only array that has memory of its own.
+
     Args:
         parameter: its name and domain.
         value: what is checked.
